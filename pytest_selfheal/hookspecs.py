@@ -1,0 +1,38 @@
+"""Hooks that other plugins may implement. They are always registered, so that a conftest may name them with the plugin idle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_selfheal.propose import Proposer
+    from pytest_selfheal.settings import Settings
+    from pytest_selfheal.types import Attempt, Failure, Patch, RunReport, Verdict
+
+
+@pytest.hookspec
+def pytest_selfheal_proposers(settings: Settings) -> Sequence[Proposer] | None:
+    """More proposers, asked after the embedded engine and before the model."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_selfheal_guard(patch: Patch, failure: Failure) -> str | None:
+    """A reason to refuse the patch, or ``None``; asked after the built-in guards, before anything runs."""
+
+
+@pytest.hookspec
+def pytest_selfheal_attempt(failure: Failure, attempt: Attempt) -> None:
+    """Called after each judged attempt."""
+
+
+@pytest.hookspec
+def pytest_selfheal_healed(failure: Failure, patch: Patch, verdict: Verdict) -> None:
+    """Called once for each cause that was healed."""
+
+
+@pytest.hookspec
+def pytest_selfheal_report(report: RunReport) -> None:
+    """Called with the whole report after it was written."""
