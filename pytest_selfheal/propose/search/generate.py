@@ -1,0 +1,169 @@
+"""Lazy best-first generation: which change to try next, over all suspects and operators.
+
+Each operator on each suspect function is a *stream*. A stream is opened only when its bound (largest prior × suspiciousness)
+is the best there is, so cheap and likely families come first and quadratic ones never start when an earlier one heals.
+Candidates of open streams wait in one heap. Memory is bounded: a stream yields at most :data:`CAP` drafts, and the heap
+is cut back to its best :data:`HEAP` when it grows beyond twice that.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_selfheal.propose.search import priors as _priors
+from pytest_selfheal.propose.search.candidate import Candidate, Draft, apply, compose, overlap, trimmed
+from pytest_selfheal.propose.search.context import Context
+from pytest_selfheal.propose.search.operators import FAMILIES, Family
+from pytest_selfheal.propose.search.priors import Priors
+from pytest_selfheal.propose.search.source import Region, Source
+from pytest_selfheal.types import Suspect
+
+CAP = 4000
+HEAP = 20_000
+BOOST = 4.0
+"""Operators' factors are clipped to this, so that a stream's bound is a bound."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    region: Region
+    score: float
+    lines: Mapping[int, float]
+
+    def factor(self, line: int) -> float:
+        """Of a line within its function: 1 for the most suspicious, ½ where nothing is known."""
+        return self.lines.get(line, 0.5 if self.lines else 1.0)
+
+
+def _places(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> list[_Place]:
+    grouped: dict[tuple[str, str], list[Suspect]] = {}
+    for suspect in suspects:
+        source = sources.get(suspect.path)
+        if source is None:
+            continue
+        name = source.function_at(suspect.line) if suspect.line else suspect.function
+        if name == "<module>" and suspect.function in source.functions:
+            name = suspect.function
+        outer = name.split(".<locals>.")[0]  # nested functions are part of the body that holds them
+        grouped.setdefault((suspect.path, outer), []).append(suspect)
+    top = max((s.score for s in suspects), default=0.0) or 1.0
+    places = []
+    for (path, name), group in grouped.items():
+        region = sources[path].region(name)
+        if region is None:
+            continue
+        best = max(s.score for s in group) or 1e-6
+        lines: dict[int, float] = {}
+        for s in group:
+            if s.line:
+                lines[s.line] = max(lines.get(s.line, 0.0), 0.5 + 0.5 * s.score / best)
+        places.append(_Place(region, best / top, lines))
+    return places
+
+
+def generate(
+    sources: Mapping[str, Source],
+    suspects: Sequence[Suspect],
+    context: Context,
+    priors: Priors | None = None,
+    families: Iterable[Family] | None = None,
+) -> Iterator[Candidate]:
+    """Candidates, roughly best first, each text at most once. Lazy: nothing is computed beyond what is pulled."""
+    priors = priors or _priors.load()
+    chosen = tuple(FAMILIES if families is None else families)
+    counter = itertools.count()
+    heap: list[tuple[float, int, _Place, Family | Draft]] = []
+    for place in _places(sources, suspects):
+        for family in chosen:
+            bound = min(1.0, priors.bound(family.name) * BOOST) * place.score
+            heapq.heappush(heap, (-bound, next(counter), place, family))
+    seen: set[int] = set()
+    while heap:
+        negative, _, place, item = heapq.heappop(heap)
+        if isinstance(item, Draft):
+            candidate = _finish(place.region.source, item, -negative)
+            if candidate is not None and _new(candidate, place.region.source, seen):
+                yield candidate
+            continue
+        source = place.region.source
+        for draft in itertools.islice(item.propose(place.region, context), CAP):
+            at = draft.at if draft.at >= 0 else draft.edits[0].start
+            weight = priors.of(draft.key) * min(draft.factor, BOOST) * place.factor(source.line_of(at)) * place.score
+            heapq.heappush(heap, (-weight, next(counter), place, draft))
+        if len(heap) > 2 * HEAP:
+            heap = heapq.nsmallest(HEAP, heap)
+            heapq.heapify(heap)
+
+
+def _new(candidate: Candidate, source: Source, seen: set[int]) -> bool:
+    key = hash((candidate.path, tuple(trimmed(source.text, e) for e in candidate.edits)))
+    if key in seen:
+        return False
+    seen.add(key)
+    return True
+
+
+def _finish(source: Source, draft: Draft, weight: float) -> Candidate | None:
+    edits = tuple(sorted(draft.edits))
+    if overlap(edits) or all(source.text[e.start : e.end] == e.text for e in edits):
+        return None
+    at = draft.at if draft.at >= 0 else edits[0].start
+    function, body_only = _where(source, edits)
+    return Candidate(
+        source.path, edits, draft.key, min(weight, 1.0), source.line_of(at), function, draft.description, body_only
+    )
+
+
+def _where(source: Source, edits: Iterable[object]) -> tuple[str, bool]:
+    """The one innermost function that holds all edits (the outer one of nested), and whether all are in its body."""
+    found = [source.enclosing(offset) for e in edits for offset in (e.start, max(e.start, e.end - 1))]  # type: ignore[attr-defined]
+    names = {name for name, _ in found}
+    if len(names) == 1:
+        name, body = found[0][0], all(inside for _, inside in found)
+        outer = name.split(".<locals>.")[0]
+        if not body and outer != name and name != "<module>":  # the signature of a nested function is body of the outer
+            return outer, True
+        return name, body and name != "<module>"
+    outers = {name.split(".<locals>.")[0] for name in names}
+    if len(outers) == 1 and "<module>" not in outers:
+        outer = outers.pop()
+        body = all(inside or name != outer for name, inside in found)
+        return outer, body
+    return found[0][0], False
+
+
+def neighbours(
+    source: Source,
+    candidate: Candidate,
+    context: Context,
+    priors: Priors | None = None,
+    suspects: Sequence[Suspect] = (),
+) -> Iterator[Candidate]:
+    """``candidate`` plus one more edit in the same function (or in ``suspects`` of the same file), best first.
+
+    The edits are in coordinates of ``source``; ``operator`` is ``first + second``.
+    """
+    text = apply(source.text, candidate.edits)
+    try:
+        after = Source(source.path, text)
+    except (SyntaxError, ValueError):
+        return
+    places = list(suspects) or [Suspect(source.path, 0, candidate.function, 1.0)]
+    for second in generate({source.path: after}, places, context, priors):
+        edits = compose(source.text, candidate.edits, second.edits)
+        if all(source.text[e.start : e.end] == e.text for e in edits):
+            continue
+        function, body_only = _where(source, edits)
+        yield Candidate(
+            source.path,
+            edits,
+            f"{candidate.operator} + {second.operator}",
+            candidate.weight * second.weight,
+            candidate.line,
+            function,
+            f"{candidate.description}; {second.description}",
+            body_only,
+        )

@@ -1,0 +1,53 @@
+"""Comparison operators: the neighbouring boundary, the opposite, equality and identity, membership."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from pytest_selfheal.propose.search.candidate import Draft, Edit
+from pytest_selfheal.propose.search.context import Context
+from pytest_selfheal.propose.search.operators.edit import token
+from pytest_selfheal.propose.search.source import Region
+
+_TEXT: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+_PATTERN = {t: r"\s+".join(t.split()) if t[0].isalpha() else t for t in _TEXT.values()}
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_SWAPS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    **{kind: tuple(k for k in _ORDER if k is not kind) for kind in _ORDER},
+    ast.Eq: (ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.In),
+    ast.NotEq: (ast.Eq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.IsNot, ast.NotIn),
+    ast.Is: (ast.IsNot, ast.Eq),
+    ast.IsNot: (ast.Is, ast.NotEq),
+    ast.In: (ast.NotIn, ast.Eq),
+    ast.NotIn: (ast.In, ast.NotEq),
+}
+
+
+def propose(region: Region, context: Context) -> Iterator[Draft]:
+    source = region.source
+    for node in region.of(ast.Compare):
+        assert isinstance(node, ast.Compare)
+        left = node.left
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            old = _TEXT[type(op)]
+            place = token(source, source.span(left)[1], source.span(right)[0], _PATTERN[old])
+            left = right
+            if place is None:
+                continue
+            for kind in _SWAPS[type(op)]:
+                new = _TEXT[kind]
+                yield Draft(
+                    (Edit(*place, new),), f"compare/{type(op).__name__}>{kind.__name__}", f"replace {old} with {new}"
+                )
