@@ -15,9 +15,10 @@ Outcomes that are expected (a patch that does not verify, a model that has no id
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from pytest_selfheal.types import StopReason
+if TYPE_CHECKING:
+    from pytest_selfheal.types import StopReason
 
 
 class SelfhealError(Exception):

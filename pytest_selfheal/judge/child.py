@@ -1,0 +1,169 @@
+"""The pytest plugin inside a child process: runs exactly the asked tests and tells the parent, per nodeid, what became of each.
+
+Loaded with ``-p``, before any conftest. Its configuration is a JSON file named by ``SELFHEAL_CHILD``; that variable and
+the channel's are removed at once, so that the project's code does not find them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_selfheal.judge.limits import apply_limits
+from pytest_selfheal.judge.process import CHANNEL_VARIABLE
+from pytest_selfheal.session import Watch
+
+CONFIG_VARIABLE = "SELFHEAL_CHILD"
+
+
+class Channel:
+    """Writes JSON lines into the inherited pipe."""
+
+    def __init__(self, fd: int, nonce: str) -> None:
+        self.fd = fd
+        self.nonce = nonce
+        self.count = 0
+        os.set_inheritable(fd, False)
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.count += 1
+        data = json.dumps({**message, "nonce": self.nonce, "seq": self.count}).encode("ascii") + b"\n"
+        while data:
+            data = data[os.write(self.fd, data) :]
+
+
+STATE = pytest.StashKey["Judge"]()
+
+
+def extra(config: pytest.Config) -> dict[str, Any]:
+    """What ``run_tests(config=…)`` sent along for other plugins in this child."""
+    return config.stash[STATE].setup["extra"]  # type: ignore[no-any-return]
+
+
+def send(config: pytest.Config, message: dict[str, Any]) -> None:
+    """Send a message of another plugin in this child to ``run_tests(on_message=…)``; JSON types only."""
+    config.stash[STATE].channel.send({"is": "extra", "data": message})
+
+
+class Judge(Watch):
+    """Selects the asked tests, reports each phase, and says where the project's modules came from."""
+
+    def __init__(self, config: pytest.Config, setup: dict[str, Any], channel: Channel) -> None:
+        super().__init__(config)
+        self.setup = setup
+        self.channel = channel
+        self.asked: frozenset[str] | None = None if setup["nodeids"] is None else frozenset(setup["nodeids"])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        if self.asked is not None:
+            asked = self.asked
+            items[:] = [item for item in items if _wanted(item.nodeid, asked)]
+        self.channel.send({"is": "collected", "nodeids": [item.nodeid for item in items]})
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self.channel.send({"is": "deselected", "nodeids": [item.nodeid for item in items]})
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._send_report(report, "collect")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._send_report(report, report.when or "call")
+
+    def _send_report(self, report: Any, phase: str) -> None:
+        from pytest_selfheal import capture
+
+        message: dict[str, Any] = {
+            "is": "report",
+            "nodeid": report.nodeid,
+            "when": phase,
+            "outcome": report.outcome,
+            "xfail": hasattr(report, "wasxfail"),
+            "duration": float(getattr(report, "duration", 0.0)),
+        }
+        if report.failed:
+            failure = capture.detach(report, self.config.rootpath)
+            message["failure"] = failure.to_dict()
+        self.channel.send(message)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        self.channel.send({"is": "modules", "outside": outside(self.setup["original"], self.setup["copy"])})
+        self.channel.send({"is": "finished", "exitstatus": int(exitstatus)})
+
+
+def _wanted(nodeid: str, asked: frozenset[str]) -> bool:
+    return nodeid in asked or nodeid.partition("::")[0] in asked
+
+
+def outside(original: str, copy: str) -> list[str]:
+    """Files of the user's tree that were imported although the copy was to be tested."""
+    if original == copy:
+        return []  # the copy is bound over the original: there is no outside
+    found = []
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and path.startswith(original + os.sep) and not path.startswith(copy + os.sep):
+            relative = path[len(original) + 1 :]
+            if not any(part in relative.split(os.sep) for part in ("site-packages", "dist-packages")):
+                found.append(relative.replace(os.sep, "/"))
+    return sorted(set(found))
+
+
+def redirect_editable_finders(original: str, copy: str) -> None:
+    """Point the finders of editable installs (setuptools' and others' ``MAPPING``) from the user's tree to the copy."""
+
+    def moved(path: Any) -> Any:
+        if isinstance(path, str) and (path == original or path.startswith(original + os.sep)):
+            return copy + path[len(original) :]
+        return [moved(entry) for entry in path] if isinstance(path, list) else path
+
+    for finder in list(sys.meta_path):
+        module = sys.modules.get(getattr(finder, "__module__", "") or "")
+        for name in ("MAPPING", "NAMESPACES"):
+            mapping = getattr(module, name, None) if module is not None and module is not sys else None
+            if isinstance(mapping, dict):
+                for key, value in list(mapping.items()):
+                    mapping[key] = moved(value)
+    sys.path[:] = [moved(entry) for entry in sys.path]
+
+
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Nothing of the project has been imported yet: the last moment to say where it comes from."""
+    judge = early_config.stash.get(STATE, None)
+    if judge is not None and judge.setup["original"] != judge.setup["copy"]:
+        redirect_editable_finders(judge.setup["original"], judge.setup["copy"])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    # The earliest hook of a -p plugin; the config object does not exist as an argument yet, so it is kept here.
+    setup_path = os.environ.pop(CONFIG_VARIABLE, "")
+    fd = os.environ.pop(CHANNEL_VARIABLE, "")
+    if not setup_path or not fd:
+        raise pytest.UsageError("pytest_selfheal.judge.child is for children of --selfheal only.")
+    setup = json.loads(Path(setup_path).read_text("ascii"))
+    apply_limits(**setup["limits"])
+    _PREPARED.append((setup, Channel(int(fd), setup["nonce"])))
+    if setup["original"] != setup["copy"]:
+        redirect_editable_finders(setup["original"], setup["copy"])
+
+
+_PREPARED: list[tuple[dict[str, Any], Channel]] = []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    setup, channel = _PREPARED[-1]
+    judge = Judge(config, setup, channel)
+    config.stash[STATE] = judge
+    config.pluginmanager.register(judge, "selfheal-judge")
+    timeout = setup.get("test_timeout")
+    if timeout is not None and config.pluginmanager.hasplugin("timeout"):
+        config.option.timeout = timeout
