@@ -23,18 +23,24 @@ _SECRET_NAME: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_SECRET_PREFIXES: Final = tuple(
-    # Clouds, CI services, publishing, agents, then providers of models. Not each is secret, but no unit test needs them.
-    """
-    AWS_ AZURE_ ARM_ GOOGLE_ GCLOUD_ GCP_ CLOUDSDK_AUTH CLOUDFLARE_ DIGITALOCEAN_ HEROKU_ GITHUB_ GH_ GITLAB_
-    CI_JOB_ CI_REGISTRY_ CI_DEPLOY_ CI_REPOSITORY_ ACTIONS_ RUNNER_ BITBUCKET_ CIRCLE_ TRAVIS_ BUILDKITE_
-    JENKINS_ SYSTEM_ACCESS VAULT_ DOCKER_AUTH TWINE_ PYPI_ UV_PUBLISH UV_INDEX_ POETRY_PYPI POETRY_HTTP
-    PIP_INDEX_URL PIP_EXTRA_INDEX
-    OPENAI_ ANTHROPIC_ AZURE_OPENAI COHERE_ MISTRAL_ GROQ_ GEMINI_ HUGGINGFACE_ HF_TOKEN REPLICATE_ TOGETHER
-    DEEPSEEK_ OPENROUTER_ PERPLEXITY FIREWORKS_ XAI_ LITELLM_ BEDROCK_ LANGSMITH_ LANGCHAIN_ LANGFUSE_ WANDB_
-    SENTRY_ DATADOG_ DD_API SLACK_ STRIPE_ NPM_ SSH_AUTH_SOCK SSH_AGENT GPG_AGENT GIT_ASKPASS SSH_ASKPASS
-    GIT_CONFIG DBUS_SESSION
-    """.split()
+_FOREIGN_NAME: Final = re.compile(
+    r"""
+    ^(?:
+        # Clouds, CI services, publishing, agents. Not each of these is secret, but no unit test needs them.
+        AWS_ | AZURE_ | ARM_ | GOOGLE_ | GCLOUD_ | GCP_ | CLOUDSDK_AUTH | CLOUDFLARE_ | DIGITALOCEAN_
+      | HEROKU_ | GITHUB_ | GH_ | GITLAB_ | CI_JOB_ | CI_REGISTRY_ | CI_DEPLOY_ | CI_REPOSITORY_
+      | ACTIONS_ | RUNNER_ | BITBUCKET_ | CIRCLE_ | TRAVIS_ | BUILDKITE_ | JENKINS_ | SYSTEM_ACCESS
+      | VAULT_ | DOCKER_AUTH | TWINE_ | PYPI_ | UV_PUBLISH | UV_INDEX_ | POETRY_PYPI | POETRY_HTTP
+      | PIP_INDEX_URL | PIP_EXTRA_INDEX
+        # Providers of models, and services around them.
+      | OPENAI_ | ANTHROPIC_ | AZURE_OPENAI | COHERE_ | MISTRAL_ | GROQ_ | GEMINI_ | HUGGINGFACE_
+      | HF_TOKEN | REPLICATE_ | TOGETHER | DEEPSEEK_ | OPENROUTER_ | PERPLEXITY | FIREWORKS_ | XAI_
+      | LITELLM_ | BEDROCK_ | LANGSMITH_ | LANGCHAIN_ | LANGFUSE_ | WANDB_ | SENTRY_ | DATADOG_ | DD_API
+      | SLACK_ | STRIPE_ | NPM_ | SSH_AUTH_SOCK | SSH_AGENT | GPG_AGENT | GIT_ASKPASS | SSH_ASKPASS
+      | GIT_CONFIG | DBUS_SESSION
+    )
+    """,
+    re.VERBOSE,
 )
 _HARMLESS: Final = re.compile(
     r"^(?:PWD|OLDPWD|AWS_CA_BUNDLE|AWS_(?:DEFAULT_)?REGION|GITHUB_ACTIONS|GITLAB_CI|SENTRY_ENVIRONMENT)$"
@@ -57,7 +63,7 @@ def is_credential(name: str, value: str) -> bool:
         return True
     if _HARMLESS.match(upper):
         return False
-    return bool(_SECRET_NAME.search(upper)) or upper.startswith(_SECRET_PREFIXES)
+    return bool(_SECRET_NAME.search(upper) or _FOREIGN_NAME.search(upper))
 
 
 def child_environment(settings: Settings, base: Mapping[str, str] | None = None) -> dict[str, str]:
