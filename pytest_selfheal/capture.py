@@ -67,6 +67,8 @@ def from_exception(
     """The failure of a test or collector whose exception is at hand."""
     error = excinfo.value
     # Unittest, doctest and CollectError hide the exception that a person would look at.
+    if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
+        error = error.__cause__
     inner = getattr(error, "exc_info", None) or _doctest_error(error)
     chain = tuple(_chain(inner[1] if inner else error, rootdir))
     return _make(nodeid, phase, chain, report, rootdir, _wanted(chain, excinfo))

@@ -107,7 +107,9 @@ def outside(original: str, copy: str) -> list[str]:
     if original == copy:
         return []  # the copy is bound over the original: there is no outside
     found = []
-    for module in list(sys.modules.values()):
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == __name__.partition(".")[0]:
+            continue  # this plugin itself, when it is installed from a checkout
         path = getattr(module, "__file__", None)
         if isinstance(path, str) and path.startswith(original + os.sep) and not path.startswith(copy + os.sep):
             relative = path[len(original) + 1 :]
