@@ -1,0 +1,110 @@
+"""What can be printed here: width, colour, and a text's characters made safe for this terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+from pytest_selfheal.record.diff import parse, split_lines
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ASCII = str.maketrans({"…": "...", "→": "->", "–": "-", "·": "-", "’": "'", "✓": "+", "✗": "x"})
+
+
+class Screen:
+    """pytest's terminal writer, for text that may hold anything. Output that can no longer be written is dropped."""
+
+    def __init__(self, writer: Any) -> None:
+        self.writer = writer
+        self.encoding: str = getattr(writer._file, "encoding", None) or "utf-8"
+        self.closed = False
+
+    @property
+    def width(self) -> int:
+        return max(40, int(self.writer.fullwidth))
+
+    @property
+    def live(self) -> bool:
+        """Whether lines can be redrawn in place."""
+        try:
+            return bool(self.writer._file.isatty()) and self.writer.hasmarkup
+        except (AttributeError, ValueError):
+            return False
+
+    def safe(self, text: str) -> str:
+        """``text`` without terminal control sequences and with only characters that the terminal's encoding has."""
+        text = _CONTROL.sub("?", text)
+        try:
+            text.encode(self.encoding)
+        except (UnicodeEncodeError, LookupError):
+            encoding = "ascii" if self.encoding.lower() == "ascii" else self.encoding
+            try:
+                text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+            except LookupError:
+                text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+        return text
+
+    def line(self, text: str = "", **markup: bool) -> None:
+        self.write(self.safe(text), **markup)
+        self.write("\n")
+
+    def write(self, text: str, **markup: bool) -> None:
+        """Write text that is safe already."""
+        if self.closed:
+            return
+        try:
+            self.writer.write(text, flush=True, **markup)
+        except (OSError, ValueError):  # closed stdout: the reports are on disk
+            self.closed = True
+
+    def separator(self, title: str) -> None:
+        if self.closed:
+            return
+        try:
+            self.writer.sep("=", title)
+        except (OSError, ValueError):
+            self.closed = True
+
+    def paragraph(self, text: str, indent: str = "     ", **markup: bool) -> None:
+        """``text`` wrapped to the terminal, every line indented."""
+        for line in text.splitlines():
+            for part in textwrap.wrap(line, self.width - 1 - len(indent), break_on_hyphens=False) or [""]:
+                self.line(indent + part, **markup)
+
+    def diff(self, diff: str, indent: str = "     ", limit: int | None = None) -> None:
+        """A unified diff in colour, without git's headers; ``limit`` lines at most."""
+        lines = list(diff_lines(diff))
+        for text in lines[:limit]:
+            sign = text[:1]
+            style = {"+": {"green": True}, "-": {"red": True}, "@": {"cyan": True}}.get(sign, {})
+            shown = indent + text.expandtabs(4)
+            self.line(shown if len(shown) < self.width or limit is None else shown[: self.width - 2] + "…", **style)
+        if limit is not None and len(lines) > limit:
+            self.line(f"{indent}… {len(lines) - limit} more lines")
+
+
+def diff_lines(diff: str) -> Iterable[str]:
+    """The lines of a diff that people read: a line per file, hunks, no index lines."""
+    raw = diff.encode("utf-8", "surrogateescape")
+    patches = parse(raw)
+    several = len(patches) > 1 or any(patch.old is None or patch.new is None for patch in patches)
+    paths = iter(patches)
+    for line in split_lines(raw):
+        if line.startswith(b"diff --git "):
+            patch = next(paths)
+            if several:
+                what = " (new file)" if patch.old is None else " (deleted)" if patch.new is None else ""
+                yield f"@ {patch.path}{what}"
+        elif line.startswith((b"index ", b"--- ", b"+++ ", b"new file mode", b"deleted file mode")) and not _in_hunk(
+            line
+        ):
+            continue
+        else:
+            yield line.rstrip(b"\r\n").decode("utf-8", "replace")
+
+
+def _in_hunk(line: bytes) -> bool:
+    # A removed line '-- x' reads '--- x'; git's own header names a file with a/ or b/, or /dev/null.
+    return line.startswith((b"--- ", b"+++ ")) and not line[4:].startswith((b"a/", b"b/", b'"a/', b'"b/', b"/dev/null"))

@@ -1,0 +1,131 @@
+"""The section that pytest's own terminal shows at the end: what was healed, what was not and why, and what to do next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+from pytest_selfheal.record import words
+from pytest_selfheal.record.find import find_base
+from pytest_selfheal.record.screen import Screen
+from pytest_selfheal.types import Outcome, RunReport
+
+DIFF_LINES = 12
+_DETAILED = 25
+"""So many causes are told in full; the report has the rest."""
+
+
+def summary(terminalreporter: Any, report: RunReport) -> None:
+    """Print the section. ``-q`` leaves a line for each cause, the totals and the commands."""
+    screen = Screen(terminalreporter._tw)
+    quiet = terminalreporter.config.get_verbosity() < 0
+    print_report(screen, report, Path(terminalreporter.config.invocation_params.dir), quiet=quiet)
+
+
+def print_report(screen: Screen, report: RunReport, cwd: Path, quiet: bool = False) -> None:
+    """The section on any screen; paths and commands are meant for a shell in ``cwd``."""
+    screen.separator("self-heal")
+    folder = Path(report.directory) if report.directory else None
+    ordered = sorted(report.outcomes, key=lambda outcome: outcome.status != "healed")
+    for number, outcome in enumerate(ordered):
+        _cause(screen, outcome, folder, cwd, brief=quiet or number >= _DETAILED)
+    for note in report.notes:
+        screen.paragraph(note, "")
+    good = len(report.healed) == len(report.outcomes) and bool(report.outcomes)
+    screen.line(words.totals(report), bold=True, **({"green": True} if good else {"yellow": True}))
+    _generated(screen, report, folder, cwd)
+    if folder is not None:
+        _commands(screen, report, folder, cwd)
+
+
+def _cause(screen: Screen, outcome: Outcome, folder: Path | None, cwd: Path, brief: bool) -> None:
+    healed = outcome.status == "healed"
+    nodeids = outcome.diagnosis.nodeids
+    more = f" (+{len(nodeids) - 1})" if len(nodeids) > 1 else ""
+    screen.write(f"{outcome.diagnosis.id} ")
+    if healed:
+        screen.write("healed", green=True, bold=True)
+        how = f", {outcome.confidence} confidence" if outcome.confidence else ""
+        screen.line(f" {nodeids[0] if nodeids else ''}{more}{how}")
+    else:
+        screen.write("not healed", red=True, bold=True)
+        screen.line(f" {nodeids[0] if nodeids else ''}{more}: {outcome.reason}")
+    if brief:
+        return
+    if healed and outcome.patch is not None:
+        screen.paragraph(
+            f"{outcome.patch.description} in {', '.join(outcome.patch.paths)}"
+            if _bare(outcome)
+            else outcome.patch.description
+        )
+        screen.diff(outcome.diff, limit=DIFF_LINES)
+        if outcome.patch.note:
+            screen.paragraph(outcome.patch.note, yellow=True)
+        if folder is not None and outcome.patch_file:
+            screen.line(f"     {shown(folder / outcome.patch_file, cwd)}")
+    else:
+        screen.paragraph(f"{words.REASONS[outcome.reason]}. {outcome.words}".strip())
+        for signal in outcome.evidence[:4]:
+            screen.paragraph(f"- {signal}", "       ")
+        screen.paragraph(f"next: {words.next_step(outcome)}")
+        if folder is not None:
+            found = sorted((folder / "failures").glob(f"{outcome.diagnosis.id}-*.md"))
+            if found:
+                screen.line(f"     {shown(found[0], cwd)}")
+    screen.line()
+
+
+def _bare(outcome: Outcome) -> bool:
+    """Whether the description names none of the files it changes."""
+    patch = outcome.patch
+    return patch is not None and not any(Path(path).name in patch.description for path in patch.paths)
+
+
+def _generated(screen: Screen, report: RunReport, folder: Path | None, cwd: Path) -> None:
+    tests = [test for outcome in report.outcomes for test in outcome.generated_tests]
+    if tests:
+        screen.line(
+            f"{len(tests)} generated {'test' if len(tests) == 1 else 'tests'}, part of the patches: {', '.join(tests[:3])}"
+        )
+    made = report.test_generation
+    if made and made.get("words"):
+        screen.paragraph(str(made["words"]), "")
+
+
+def _commands(screen: Screen, report: RunReport, folder: Path, cwd: Path) -> None:
+    selfheal = command(folder, cwd)
+    page = folder / "report.html"
+    screen.line(f"report:  {shown(page if page.exists() else folder / 'report.md', cwd)}")
+    if not report.healed:
+        return
+    screen.line(f"look:    {selfheal} show {report.healed[0].diagnosis.id}")
+    screen.line(f"apply:   {selfheal} apply        (undo: {selfheal} undo)")
+    patch = folder / "all.patch"
+    if patch.exists() and report.top:
+        top = Path(report.top)
+        there = "" if top == cwd.resolve() else f"-C {shlex.quote(shown(top, cwd))} "
+        # Below -C, git looks for the patch from there.
+        screen.line(f"or:      git {there}apply {shlex.quote(shown(patch, top))}")
+
+
+def command(folder: Path, cwd: Path) -> str:
+    """``selfheal``, with the folder where it would not find this run by itself."""
+    base = folder.parent.parent
+    try:
+        if find_base(cwd) == base.resolve():
+            return "selfheal"
+    except OSError:
+        pass
+    where = base.parent if base.name == ".selfheal" else base
+    return f"selfheal -C {shlex.quote(shown(where, cwd))}"
+
+
+def shown(path: Path, cwd: Path) -> str:
+    """A path as short as it can be written from ``cwd``."""
+    try:
+        relative = os.path.relpath(path, cwd)
+    except ValueError:  # another drive
+        return str(path)
+    return relative if not relative.startswith(os.path.join("..", "..")) else str(path)  # noqa: PTH118
