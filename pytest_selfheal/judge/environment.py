@@ -43,7 +43,7 @@ _FOREIGN_NAME: Final = re.compile(
     re.VERBOSE,
 )
 _HARMLESS: Final = re.compile(
-    r"^(?:PWD|OLDPWD|AWS_CA_BUNDLE|AWS_(?:DEFAULT_)?REGION|GITHUB_ACTIONS|GITLAB_CI|SENTRY_ENVIRONMENT)$"
+    r"^(?:PWD|OLDPWD|AWS_CA_BUNDLE|AWS_(?:DEFAULT_)?REGION|LITELLM_LOCAL_MODEL_COST_MAP|GITHUB_ACTIONS|GITLAB_CI|SENTRY_ENVIRONMENT)$"
 )
 """Names that the patterns catch although they carry no secret."""
 _SECRET_VALUE: Final = re.compile(

@@ -85,7 +85,7 @@ class Workshop:
         self.folder, self._lock_file = _claim()
         self._lock = threading.RLock()
         self._pristine: Workspace | None = None
-        self._base: tuple[FileChange, ...] = ()
+        self._unpatched: dict[str, str] = {}
         self.shared_tmp = self.folder / "tmp"
         """A temporary folder that outlives a single child: a test that alternates through a file flickers here as well."""
         self.shared_tmp.mkdir()
@@ -187,6 +187,20 @@ class Workshop:
         """The folder in which pytest was started, as the child sees it."""
         return workspace.seen(self.project.invocation_dir)
 
+    def unpatched(self, nodeids: Iterable[str]) -> dict[str, str]:
+        """Outcomes of tests in the pristine copy; each is run once per run of ours and then remembered."""
+        from pytest_selfheal.judge.run import run_tests
+
+        asked = tuple(dict.fromkeys(nodeids))
+        with self._lock:
+            missing = [nodeid for nodeid in asked if nodeid not in self._unpatched]
+        if missing:
+            outcomes = run_tests(self, self.pristine, missing).outcomes
+            with self._lock:
+                self._unpatched.update({nodeid: outcomes.get(nodeid, "missing") for nodeid in missing})
+        with self._lock:
+            return {nodeid: self._unpatched[nodeid] for nodeid in asked}
+
     # ------------------------------------------------------------------ end
 
     def close(self) -> None:
@@ -252,7 +266,7 @@ def _copy_one(source_top: Path, top: Path, name: str) -> None:
     source, target = source_top / name, top / name
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_symlink():
-        link = os.readlink(source)
+        link = str(source.readlink())
         if Path(link).is_absolute() and Path(link).is_relative_to(source_top):
             # Would lead a test's writes back into the user's tree.
             link = os.path.relpath(link, source.parent)

@@ -1,0 +1,137 @@
+"""See the failures again, unpatched, in the sandbox, before anybody works on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pytest_selfheal.judge.run import ChildRun, run_tests
+from pytest_selfheal.judge.workspace import Workshop
+from pytest_selfheal.types import Failure, StopReason
+
+Sighting = Literal["reproduced", "flaky", "not_reproduced", "environment", "infrastructure"]
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What became of one failure when it was looked at again."""
+
+    failure: Failure
+    """As the sandbox shows it, where it was reproduced."""
+    reason: StopReason | None
+    """Why nobody should work on it; ``None``: it is there, each time and the same."""
+    words: str = ""
+
+
+def reproduce(workshop: Workshop, failures: Sequence[Failure]) -> tuple[Reproduced, ...]:
+    """Run the failing tests ``settings.repeats`` times; one fresh interpreter for all of them each time.
+
+    They share a temporary folder, so that a test that keeps state outside the project flickers as it does at home. A
+    test that ran into its time limit twice (in the user's run and here) is not made to do so again.
+    """
+    repeats = workshop.settings.repeats
+    sightings: dict[str, list[tuple[str, tuple[Failure, ...]]]] = defaultdict(list)
+    pending = list(dict.fromkeys(failure.nodeid for failure in failures))
+    slow = {failure.nodeid for failure in failures if _is_timeout(failure)}
+    for _ in range(repeats):
+        if not pending:
+            break
+        run = run_tests(workshop, workshop.pristine, pending, tmp=workshop.shared_tmp)
+        if (trouble := _trouble(run)) is not None:
+            return tuple(Reproduced(failure, *trouble) for failure in failures)
+        for nodeid in pending:
+            found = tuple(failure for failure in run.failures if failure.nodeid == nodeid)
+            sightings[nodeid].append((run.outcomes.get(nodeid, "missing"), found))
+        # What passed once is flaky or gone already; what timed out again has been seen often enough.
+        pending = [
+            nodeid
+            for nodeid in pending
+            if sightings[nodeid][-1][1] and not (nodeid in slow and all(map(_is_timeout, sightings[nodeid][-1][1])))
+        ]
+    return tuple(_sum_up(failure, sightings[failure.nodeid], workshop) for failure in failures)
+
+
+def _trouble(run: ChildRun) -> tuple[StopReason, str] | None:
+    if run.outside:
+        return (
+            "infrastructure",
+            f"the copy's tests import {run.outside[0]} from your working tree, so a patch in the copy could not be judged; "
+            "run pytest from an environment where the project is not installed in that way, or use the bwrap sandbox.",
+        )
+    if not run.finished and not run.outcomes:
+        lines = [line for line in run.output.strip().splitlines() if line.strip()]
+        last = next((line for line in reversed(lines) if "rror" in line), lines[-1] if lines else "no output")
+        return ("infrastructure", f"the tests could not be run in a copy of the project: {last.strip()[:300]}")
+    return None
+
+
+def _sum_up(failure: Failure, seen: Sequence[tuple[str, tuple[Failure, ...]]], workshop: Workshop) -> Reproduced:
+    failed = [found for _, found in seen if found]
+    if len(failed) < len(seen):
+        passes = sum(outcome in ("passed", "xfailed", "skipped") for outcome, _ in seen)
+        if failed:
+            return Reproduced(
+                failure,
+                "flaky",
+                f"passes and fails without any change ({len(failed)} of {len(seen)} runs failed); "
+                "make the test independent of time, order and what earlier runs left behind.",
+            )
+        if passes and _keeps_state(failure, workshop):
+            return Reproduced(
+                failure, "flaky", "failed in your run and passed at once when it was run again without any change."
+            )
+        if passes:
+            return Reproduced(
+                failure,
+                "not_reproduced",
+                "failed in your run and passes alone in a copy of the project; "
+                "it may depend on other tests, on their order, or on files that git ignores.",
+            )
+        return Reproduced(
+            failure, "not_reproduced", "was not found when its file was run alone in a copy of the project."
+        )
+    same_phase = [next((f for f in found if f.phase == failure.phase), found[0]) for found in failed]
+    places = {_loose(each) for each in same_phase}
+    if len(places) > 1:
+        return Reproduced(failure, "flaky", f"fails in {len(places)} different ways without any change.")
+    here = same_phase[0]
+    if _loose(here) != _loose(failure) and here.exception != failure.exception:
+        hint = (
+            "if the test needs a service on this machine try the ini key selfheal_network = host, "
+            "if it needs files or sockets outside the project name them in selfheal_binds."
+            if workshop.sandbox.name == "bwrap"
+            else "it may need files that git ignores."
+        )
+        return Reproduced(
+            failure,
+            "not_reproduced",
+            f"fails differently in a copy of the project ({here.exception}: {_first_line(here.message)}); {hint}",
+        )
+    return Reproduced(replace(here, nodeid=failure.nodeid), None)
+
+
+def _keeps_state(failure: Failure, workshop: Workshop) -> bool:
+    """Run the test twice more: one that alternates through files shows it when it is asked again and again."""
+    outcomes = [
+        run_tests(workshop, workshop.pristine, [failure.nodeid], tmp=workshop.shared_tmp).outcomes.get(failure.nodeid)
+        for _ in range(2)
+    ]
+    return "failed" in outcomes or "error" in outcomes
+
+
+def _loose(failure: Failure) -> tuple[str, str, int]:
+    """What must agree between sightings: the message may hold an address, a time, the order of a set."""
+    place = failure.innermost
+    if _is_timeout(failure) or place is None:
+        return (failure.exception, "", 0)
+    return (failure.exception, place.path, place.line)
+
+
+def _is_timeout(failure: Failure) -> bool:
+    return failure.exception == "Failed" and failure.message.startswith("Timeout ")
+
+
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[0][:160]

@@ -1,0 +1,207 @@
+"""The only judge. A patch counts when its diff, applied by git to a fresh copy, makes fresh interpreters pass the failing
+tests as often as they were seen to fail, and every affected test still does what it did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from pytest_selfheal.errors import GitError, RecordError
+from pytest_selfheal.judge.run import ChildRun, run_tests
+from pytest_selfheal.judge.workspace import Workshop, Workspace
+from pytest_selfheal.types import Confidence, Diagnosis, Failure, FileChange, Patch, Verdict, VerdictKind
+
+SAME = {"passed": ("passed",), "xfailed": ("xfailed", "xpassed"), "xpassed": ("xpassed", "xfailed", "passed")}
+"""What an affected test may become: a passing test stays a passing test; one that was skipped must still exist."""
+
+
+class Affected:
+    """Tests to re-run beside the failing ones, and why these."""
+
+    def __init__(self, nodeids: Iterable[str], scope: str, complete: bool = True) -> None:
+        self.nodeids = tuple(nodeids)
+        self.scope = scope
+        self.complete = complete
+        """False when time did not allow to run all that the change may affect."""
+
+
+def verify(
+    workshop: Workshop, patch: Patch, diagnosis: Diagnosis, affected: Affected, *, deadline: float | None = None
+) -> Verdict:
+    """Judge one patch. ``deadline`` is a ``time.monotonic()`` value after which the verdict is an error, not a guess."""
+    from pytest_selfheal.record.patch import make_diff
+
+    started = time.monotonic()
+    with workshop.fresh() as workspace:
+        try:
+            _apply(workspace, make_diff(patch.changes), patch.changes)
+        except (GitError, RecordError) as error:
+            return _ended("malformed", f"the patch does not apply: {error}", started, workshop)
+        return Trial(workshop, workspace, diagnosis, affected, started, deadline).judge()
+
+
+def _apply(workspace: Workspace, diff: bytes, changes: Sequence[FileChange]) -> None:
+    from pytest_selfheal.record.patch import apply_in
+
+    apply_in(workspace.top, diff, changes)
+
+
+class Trial:
+    """The runs of one patched copy, cheapest first; the first bad one ends it."""
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        workspace: Workspace,
+        diagnosis: Diagnosis,
+        affected: Affected,
+        started: float,
+        deadline: float | None,
+    ) -> None:
+        self.workshop = workshop
+        self.workspace = workspace
+        self.failing = diagnosis.nodeids
+        self.collecting = frozenset(f.nodeid for f in diagnosis.failures if f.phase == "collect")
+        self.affected = affected
+        self.started = started
+        self.deadline = deadline
+        self.new_failures: tuple[Failure, ...] = ()
+        self.healed: tuple[str, ...] = ()
+        self.notes: list[str] = []
+
+    def judge(self) -> Verdict:
+        repeats = self.workshop.settings.repeats
+        affected_pass = 0
+        for repeat in range(repeats):
+            # The second run takes the affected tests along: they cost no start of their own.
+            others = self.affected.nodeids if repeat == 1 or repeats == 1 else ()
+            run = self._run((*self.failing, *others))
+            if bad := self._untrustworthy(run):
+                return bad
+            if bad := self._failing_still_fail(run, repeat):
+                return bad
+            if others:
+                if bad := self._regressed(run):
+                    return bad
+                affected_pass = sum(run.outcomes.get(nodeid) == "passed" for nodeid in others)
+        confidence: Confidence = "high" if self.affected.complete else "medium"
+        return Verdict(
+            kind="healed",
+            reason="; ".join(["the failing tests pass", *self.notes]),
+            failing_now_pass=self.healed,
+            affected_pass=affected_pass,
+            repeats=repeats,
+            confidence=confidence,
+            new_failures=self.new_failures,
+            scope=self.affected.scope,
+            sandbox=self.workshop.sandbox.name,
+            seconds=time.monotonic() - self.started,
+        )
+
+    def _run(self, nodeids: Sequence[str]) -> ChildRun:
+        timeout = None
+        if self.deadline is not None:
+            timeout = max(1.0, self.deadline - time.monotonic())
+        return run_tests(self.workshop, self.workspace, nodeids, timeout=timeout)
+
+    def _untrustworthy(self, run: ChildRun) -> Verdict | None:
+        if run.tampered:
+            return self._ended("guarded", f"the result cannot be trusted: {run.tampered}")
+        if run.outside:
+            return self._ended(
+                "error",
+                f"{run.outside[0]} was imported from your tree instead of the patched copy, so the result says nothing",
+            )
+        if not run.finished:
+            why = "did not end in time" if run.timed_out else f"ended early (exit {run.exit_status})"
+            last = run.output.strip().splitlines()[-1:] or [""]
+            return self._ended("still_failing", f"the test process {why}: {last[0][:200]}")
+        return None
+
+    def _failing_still_fail(self, run: ChildRun, repeat: int) -> Verdict | None:
+        still: list[str] = []
+        passed: list[str] = []
+        for nodeid in self.failing:
+            if nodeid in self.collecting:
+                tests = [other for other in run.collected if other.partition("::")[0] == nodeid.partition("::")[0]]
+                ok = run.outcomes.get(nodeid) != "error" and bool(tests)
+                new = tuple(f for f in run.failures if f.nodeid in tests)
+                self.new_failures = new
+                passed += [other for other in tests if run.outcomes.get(other) == "passed"] if ok else []
+            else:
+                ok = run.outcomes.get(nodeid) == "passed"
+                passed += [nodeid] if ok else []
+            if not ok:
+                still.append(nodeid)
+        if not still:
+            self.healed = tuple(passed)
+            return None
+        failures = tuple(f for f in run.failures if f.nodeid in still)
+        if repeat:
+            return self._ended("still_failing", f"{still[0]} passes only now and then", still_failing=failures)
+        became = run.outcomes.get(still[0], "missing")
+        if became in ("skipped", "xfailed", "missing"):
+            return self._ended("guarded", f"{still[0]} is {became} instead of passing", still_failing=failures)
+        what = failures[0].message.strip().splitlines()[:1] if failures else []
+        reason = f"{still[0]} still fails" + (f": {failures[0].exception}: {what[0][:160]}" if what else "")
+        return self._ended("still_failing", reason, still_failing=failures)
+
+    def _regressed(self, run: ChildRun) -> Verdict | None:
+        before = self.workshop.project.outcomes
+        broken = [
+            nodeid
+            for nodeid in self.affected.nodeids
+            if run.outcomes.get(nodeid, "missing") not in SAME.get(before.get(nodeid, ""), ("skipped", "passed"))
+        ]
+        if broken:
+            # A test that fails in an unpatched copy as well (alone, in the sandbox) says nothing about the patch.
+            unpatched = self.workshop.unpatched(broken)
+            unstable = [
+                n for n in broken if unpatched.get(n, "missing") not in SAME.get(before.get(n, ""), ("skipped",))
+            ]
+            if unstable:
+                self.notes.append(
+                    f"{len(unstable)} affected tests could not be judged: they do not pass alone unpatched"
+                )
+            broken = [nodeid for nodeid in broken if nodeid not in unstable]
+        if not broken:
+            return None
+        failures = tuple(f for f in run.failures if f.nodeid in broken)
+        became = run.outcomes.get(broken[0], "missing")
+        word = {
+            "skipped": "is now skipped",
+            "missing": "is no longer collected",
+            "xfailed": "is now an expected failure",
+        }
+        reason = f"{broken[0]} {word.get(became, 'passed before and fails now')}"
+        kind: VerdictKind = "guarded" if became in word else "regressed"
+        return self._ended(kind, reason, still_failing=failures, regressed=tuple(broken))
+
+    def _ended(
+        self,
+        kind: VerdictKind,
+        reason: str,
+        still_failing: tuple[Failure, ...] = (),
+        regressed: tuple[str, ...] = (),
+    ) -> Verdict:
+        return _ended(kind, reason, self.started, self.workshop, still_failing, regressed, self.affected.scope)
+
+
+def _ended(
+    kind: VerdictKind,
+    reason: str,
+    started: float,
+    workshop: Workshop,
+    still_failing: tuple[Failure, ...] = (),
+    regressed: tuple[str, ...] = (),
+    scope: str = "",
+) -> Verdict:
+    return Verdict(
+        kind=kind,
+        reason=reason,
+        still_failing=still_failing,
+        regressed=regressed,
+        scope=scope,
+        sandbox=workshop.sandbox.name,
+        seconds=time.monotonic() - started,
+    )
