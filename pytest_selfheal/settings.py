@@ -201,6 +201,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("selfheal_bench_limit", _count(1), None, "first N tasks", "N"),
     Option("selfheal_few_shot", _count(0), 0, "few-shot examples, excluded from scoring", "K"),
     # --- ini keys without an option: what a project, not a person at the keyboard, decides -------------------------
+    Option(
+        "selfheal_bench_impossible",
+        _flag,
+        False,
+        "benchmark right programs whose tests contradict their documentation; giving up is the right answer",
+        flag=None,
+    ),
     Option("selfheal_network", _choice("loopback", "host"), "loopback", "network inside the bwrap sandbox", flag=None),
     Option(
         "selfheal_binds",
@@ -319,6 +326,7 @@ class Settings:
     bench_runs: int = 1
     bench_limit: int | None = None
     few_shot: int = 0
+    bench_impossible: bool = False
     network: Literal["loopback", "host"] = "loopback"
     binds: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()

@@ -1,0 +1,110 @@
+"""Work ``oracle``: the reference's behaviour on inputs mutated from those that the tests use."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pytest_selfheal.bench.inside.calls import freeze, observe
+from pytest_selfheal.bench.inside.domain import Domain, Mutator
+from pytest_selfheal.bench.inside.fork import forked
+from pytest_selfheal.bench.inside.module import load, run_tests
+
+MAX_RECORDED = 400
+MAX_PICKLE = 20_000
+"""Characters of one frozen input; a larger one makes a slow comparison and says no more."""
+
+
+def work(job: dict[str, Any]) -> dict[str, Any]:
+    """``module``, ``entry_point``, ``setup``, ``tests``, ``calls``, ``wanted``, ``seed`` → ``inputs``, ``expected``."""
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)
+    pairs, trouble = forked(lambda: _observe(job), cpu=job["cpu"], memory_mib=job["memory_mib"])
+    pairs = pairs or []
+    return {"inputs": [pair[0] for pair in pairs], "expected": [pair[1] for pair in pairs], "reason": trouble}
+
+
+def _observe(job: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+    recorded = _recorded(job)
+    namespace = load(job["module"])
+    function = namespace[job["entry_point"]]
+    # An exception that the tests' own inputs provoke is behaviour; any other on a mutated input means: refused.
+    known = {said[1] for call in recorded if (said := observe(function, freeze(call)))[0] == "raised"}
+    found: dict[str, list[Any]] = {}
+    deadline = time.process_time() + 0.6 * job["cpu"]
+    for frozen in _inputs(recorded, job["seed"]):
+        if len(found) >= job["wanted"] or time.process_time() > deadline:
+            break
+        if frozen in found:
+            continue
+        said = observe(function, frozen)
+        if said[0] == "value" or (said[0] == "raised" and said[1] in known):
+            found[frozen] = said
+    return list(found.items())
+
+
+def _recorded(job: dict[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Arguments of the outermost calls that the tests make, as they were before the call."""
+    calls = [(tuple(json.loads(text)), {}) for text in job["calls"]]
+    if calls:
+        return calls[:MAX_RECORDED]
+    namespace = load(job["module"])
+    recorder = _Recorder(namespace[job["entry_point"]])
+    namespace[job["entry_point"]] = recorder
+    # The tests may need the bare function and fail on a recorder; what was recorded until then still counts.
+    with contextlib.suppress(BaseException):
+        run_tests(namespace, job["setup"], job["tests"])
+    return recorder.calls
+
+
+class _Recorder:
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        self.depth = 0
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        if self.depth == 0 and len(self.calls) < MAX_RECORDED:
+            with contextlib.suppress(Exception):
+                self.calls.append(copy.deepcopy((positional, named)))
+        self.depth += 1
+        try:
+            return self.function(*positional, **named)
+        finally:
+            self.depth -= 1
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+
+def _inputs(recorded: list[tuple[tuple[Any, ...], dict[str, Any]]], seed: int) -> Iterator[str]:
+    """Frozen inputs: mutants first to last; never the recorded ones themselves, which the tests judge already."""
+    kept = []
+    for call in recorded:
+        try:
+            if len(freeze(call)) <= MAX_PICKLE:
+                kept.append(call)
+        except Exception:
+            continue
+    if not kept:
+        return
+    original = {freeze(call) for call in kept}
+    mutator = Mutator(Domain(kept), seed)
+    barren = 0
+    while barren < 2000:
+        try:
+            frozen = freeze(mutator.mutant())
+        except Exception:
+            barren += 1
+            continue
+        if frozen in original or len(frozen) > MAX_PICKLE:
+            barren += 1
+            continue
+        original.add(frozen)
+        barren = 0
+        yield frozen

@@ -1,0 +1,170 @@
+"""Score healed files with the full tests and against the reference, in processes apart from the healer."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_selfheal.bench import isolate
+from pytest_selfheal.bench.task import Answer, Task
+from pytest_selfheal.settings import Settings
+
+WANTED = 240
+"""Inputs to compare on; the interface promises at least 200 where the domain holds as many."""
+ENOUGH = 20
+"""With fewer comparisons nothing is said."""
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Score:
+    """What the scorer says of one version of a task's files."""
+
+    passed: bool
+    """The full tests pass (for a script: right output and status 0)."""
+    reason: str = ""
+    """Why not, in a few words."""
+    equivalent: bool | None = None
+    compared: int = 0
+    """Inputs on which both gave an answer."""
+    difference: str = ""
+    """The first input on which they differ, described."""
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The reference's behaviour on mutated inputs."""
+
+    inputs: tuple[str, ...] = ()
+    expected: tuple[Any, ...] = ()
+    reason: str = ""
+
+
+def ask_oracle(task: Task, answer: Answer, settings: Settings, seed: int = 0) -> Oracle:
+    """Run the reference alone, before the healed module is anywhere near."""
+    if answer.reference is None or answer.kind == "script":
+        return Oracle(reason="no reference")
+    if answer.kind == "pytest" and not answer.calls:
+        return Oracle(reason="the tests' inputs are not known apart from the tests")
+    said = isolate.run(
+        "oracle",
+        settings,
+        module=answer.reference,
+        entry_point=task.entry_point,
+        setup=answer.setup,
+        tests=answer.tests,
+        calls=list(answer.calls),
+        wanted=WANTED,
+        seed=seed,
+    )
+    return Oracle(tuple(said.get("inputs", ())), tuple(said.get("expected", ())), str(said.get("reason", "")))
+
+
+def score(
+    task: Task, answer: Answer, files: Mapping[str, bytes], settings: Settings, oracle: Oracle | None = None
+) -> Score:
+    """Score ``files`` (the project's, as healed) with the full tests, and on the oracle's inputs when these pass."""
+    inputs = list(oracle.inputs) if oracle is not None else []
+    if answer.kind == "script":
+        return _score_script(task, answer, files, settings)
+    if answer.kind == "pytest":
+        own = {path: content for path, content in files.items() if path in task.files}
+        said = isolate.run(
+            "pytests",
+            settings,
+            # The suite's own tests and support win over whatever the healed project holds there.
+            {**own, **answer.files},
+            targets=list(answer.targets),
+            path=task.path,
+            entry_point=task.entry_point,
+            inputs=inputs,
+        )
+    else:
+        try:
+            module = files[task.path].decode("utf-8")
+        except (UnicodeDecodeError, KeyError):
+            return Score(False, "the healed file is missing or not UTF-8")
+        said = isolate.run(
+            "score",
+            settings,
+            module=module,
+            entry_point=task.entry_point,
+            setup=answer.setup,
+            tests=answer.tests,
+            inputs=inputs,
+        )
+    result = Score(said.get("passed") is True, str(said.get("reason", "")))
+    if result.passed and oracle is not None:
+        return _compare(result, oracle, said.get("observed"))
+    return result
+
+
+def _score_script(task: Task, answer: Answer, files: Mapping[str, bytes], settings: Settings) -> Score:
+    own = {path: content for path, content in files.items() if path in task.files}
+    said = isolate.run("script", settings, {**own, **answer.files}, script=task.path)
+    if said.get("status") != 0:
+        return Score(False, str(said.get("errors") or said.get("reason") or f"exit status {said.get('status')}"))
+    if answer.expected is None:
+        return Score(True)
+    output = base64.b64decode(said["output"]).replace(b"\r\n", b"\n")
+    return Score(True) if output == answer.expected.replace(b"\r\n", b"\n") else Score(False, "wrong output")
+
+
+def _compare(result: Score, oracle: Oracle, observed: Any) -> Score:
+    if not isinstance(observed, list) or len(observed) != len(oracle.inputs):
+        # The tests pass, yet the module does not get through the inputs: it differs, unless there was nothing to ask.
+        if len(oracle.inputs) >= ENOUGH:
+            return replace(result, equivalent=False, difference="ended while the inputs were compared")
+        return result
+    compared, difference = 0, ""
+    for frozen, expected, said in zip(oracle.inputs, oracle.expected, observed, strict=True):
+        if said == ["unclear"]:
+            continue
+        compared += 1
+        if not same(expected, said) and not difference:
+            difference = _describe(frozen, expected, said)
+    if compared < ENOUGH:
+        return replace(result, compared=compared)
+    return replace(result, compared=compared, equivalent=not difference, difference=difference)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two canonical values mean the same: numbers by value (floats to 1e-9), all else by type and content."""
+    if isinstance(first, list) and isinstance(second, list):
+        one, two = _number(first), _number(second)
+        if one is not None and two is not None:
+            return _close(one, two)
+        return len(first) == len(second) and all(same(a, b) for a, b in zip(first, second, strict=True))
+    if isinstance(first, bool) or isinstance(second, bool):
+        one, two = _number(first), _number(second)
+        return one is not None and two is not None and one == two
+    return bool(first == second)
+
+
+def _number(value: Any) -> float | int | None:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], str):
+        if value[0] == "int":
+            return int(value[1], 16)
+        if value[0] == "float":
+            return float.fromhex(value[1])
+    return None
+
+
+def _close(one: float | int, two: float | int) -> bool:
+    if isinstance(one, int) and isinstance(two, int):
+        return one == two
+    try:
+        if math.isnan(one) or math.isnan(two):
+            return math.isnan(one) and math.isnan(two)
+        return math.isclose(one, two, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    except OverflowError:
+        return one == two
+
+
+def _describe(frozen: str, expected: Any, said: Any) -> str:
+    return f"input {frozen[:80]}: {str(said)[:120]} instead of {str(expected)[:120]}"
