@@ -172,6 +172,9 @@ class FilePatch:
     old: str | None
     new: str | None
     hunks: tuple[Hunk, ...]
+    old_id: str = ""
+    """git's object name of the bytes before, which tells whether a file is still as it was; empty when unknown."""
+    new_id: str = ""
 
     @property
     def path(self) -> str:
@@ -191,16 +194,19 @@ def parse(diff: bytes) -> list[FilePatch]:
         names = lines[at][len(b"diff --git ") : -1]
         old: str | None = unquote(names[(len(names) + 1) // 2 :])[2:]
         new = old
+        ids: list[str] = ["", ""]
         at += 1
         while at < len(lines) and not lines[at].startswith((b"@@ ", b"diff --git ", b"-- ")):
             old = None if lines[at].startswith(b"new file mode") else old
             new = None if lines[at].startswith(b"deleted file mode") else new
+            if lines[at].startswith(b"index "):
+                ids = lines[at].split()[1].decode("ascii", "replace").split("..")
             at += 1
         hunks = []
         while at < len(lines) and (match := _HUNK.match(lines[at])):
             at, hunk = _read_hunk(lines, at + 1, match)
             hunks.append(hunk)
-        patches.append(FilePatch(old, new, tuple(hunks)))
+        patches.append(FilePatch(old, new, tuple(hunks), ids[0], ids[-1]))
     return patches
 
 

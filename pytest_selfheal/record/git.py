@@ -99,14 +99,19 @@ def find_repo(path: Path) -> Repo | None:
     return repo
 
 
-def in_repo(repo: Repo, *arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Result:
-    """Run git on ``repo``, in its top folder. ``env`` adds variables (a temporary ``GIT_INDEX_FILE``, an author)."""
+def in_repo(
+    repo: Repo, *arguments: str, stdin: bytes = b"", env: dict[str, str] | None = None, own_line_ends: bool = False
+) -> Result:
+    """Run git on ``repo``, in its top folder. ``env`` adds variables (a temporary ``GIT_INDEX_FILE``, an author).
+
+    ``own_line_ends`` keeps the user's ``core.autocrlf``: for the conversion between work tree and repository.
+    """
     where = {
         "GIT_DIR": str(repo.git_dir),
         "GIT_WORK_TREE": str(repo.top),
         "GIT_INDEX_FILE": str(repo.git_dir / "index"),
     }
-    return _run(repo.top, arguments, stdin, where | (env or {}))
+    return _run(repo.top, arguments, stdin, where | (env or {}), own_line_ends)
 
 
 def anywhere(folder: Path, *arguments: str, stdin: bytes = b"") -> Result:
@@ -126,12 +131,15 @@ def must(result: Result, doing: str) -> Result:
     raise GitError(f"git could not {doing}: {said}")
 
 
-def _run(folder: Path, arguments: tuple[str, ...], stdin: bytes, env: dict[str, str]) -> Result:
+def _run(
+    folder: Path, arguments: tuple[str, ...], stdin: bytes, env: dict[str, str], own_line_ends: bool = False
+) -> Result:
     if not available():
         raise GitError("git is not installed or not on PATH: install it to use this.")
     from git import Git
 
-    options = [part for option in _OPTIONS for part in ("-c", option)]
+    kept = _OPTIONS[2:] if own_line_ends else _OPTIONS
+    options = [part for option in kept for part in ("-c", option)]
     with tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)

@@ -173,3 +173,9 @@ def money(cost: float | None) -> str:
     if cost is None:
         return "unknown price"
     return "$0" if cost == 0 else f"${cost:.4f}" if cost < 0.1 else f"${cost:.2f}"
+
+
+def trailer(message: str, name: str) -> str:
+    """The value of a trailer as :func:`trailers` writes it; empty without it."""
+    found = re.findall(rf"^{name}: (.*)$", message, re.MULTILINE)
+    return str(found[-1]).strip() if found else ""

@@ -118,7 +118,7 @@ def apply_in(folder: Path, diff: bytes, changes: Iterable[FileChange] = ()) -> N
             raise RecordError(f"the patch applied to {change.path}, but the result is not what was proposed.")
     if changes:
         with tempfile.TemporaryDirectory(prefix="selfheal-") as scratch:
-            _lay_out(Path(scratch), ((change.path, change.after) for change in changes))
+            lay_out(Path(scratch), ((change.path, change.after) for change in changes))
             _apply(Path(scratch), diff, reverse=True)
             _expect(Path(scratch), ((change.path, change.before) for change in changes), "reversing the patch")
 
@@ -127,7 +127,7 @@ def prove(changes: Iterable[FileChange], diff: bytes) -> None:
     """Apply and reverse ``diff`` on nothing but its own files; raises as :func:`apply_in` does."""
     changes = tuple(changes)
     with tempfile.TemporaryDirectory(prefix="selfheal-") as scratch:
-        _lay_out(Path(scratch), ((change.path, change.before) for change in changes))
+        lay_out(Path(scratch), ((change.path, change.before) for change in changes))
         apply_in(Path(scratch), diff, changes)
 
 
@@ -139,10 +139,10 @@ def _apply(folder: Path, diff: bytes, reverse: bool) -> None:
         git.must(git.anywhere(folder, "apply", "--whitespace=nowarn", *options, "-", stdin=diff), "apply the patch")
         return
     files = {patch.path: read_bytes(folder / patch.path) for patch in parse(diff)}
-    _lay_out(folder, apply_to(files, diff, reverse=reverse).items())
+    lay_out(folder, apply_to(files, diff, reverse=reverse).items())
 
 
-def _lay_out(folder: Path, files: Iterable[tuple[str, bytes | None]]) -> None:
+def lay_out(folder: Path, files: Iterable[tuple[str, bytes | None]]) -> None:
     for name, content in files:
         path = folder / name
         if content is None:
@@ -178,7 +178,7 @@ def merge3(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> byte
         raise RecordError("both sides changed the file, and merging them needs git, which is not installed.")
     with tempfile.TemporaryDirectory(prefix="selfheal-") as scratch:
         folder = Path(scratch)
-        _lay_out(folder, (("ours", ours), ("base", base), ("theirs", theirs)))
+        lay_out(folder, (("ours", ours), ("base", base), ("theirs", theirs)))
         merged = git.anywhere(folder, "merge-file", "-p", "ours", "base", "theirs")
     if merged.status < 0 or merged.status >= 128:
         raise GitError(f"git could not merge: {merged.err.strip() or merged.status}")
