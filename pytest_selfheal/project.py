@@ -8,7 +8,8 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -73,6 +74,27 @@ class Project:
         """Path from top to rootdir, POSIX, empty when they are the same."""
         relative = self.rootdir.relative_to(self.top).as_posix()
         return "" if relative == "." else relative
+
+    def is_test_file(self, path: str) -> bool:
+        """Whether a file (relative to top) belongs to the tests: named or placed like one, or a conftest."""
+        parts = PurePosixPath(path)
+        return (
+            parts.name == "conftest.py"
+            or parts.name.startswith("test_")
+            or parts.stem.endswith("_test")
+            or any(part in ("test", "tests") for part in parts.parts[:-1])
+            or path in self._collected
+        )
+
+    @cached_property
+    def _collected(self) -> frozenset[str]:
+        """Files that tests were collected from, but for doctests of the code itself."""
+        names = [nodeid.split("::") for nodeid in self.outcomes]
+        return frozenset(
+            self.from_top(name[0])
+            for name in names
+            if len(name) > 1 and not name[0].endswith(f"{name[1].split('.')[0]}.py")
+        )
 
     def from_top(self, path: str) -> str:
         """A path relative to rootdir, made relative to top."""

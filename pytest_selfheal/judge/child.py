@@ -113,7 +113,7 @@ def outside(original: str, copy: str) -> list[str]:
         path = getattr(module, "__file__", None)
         if isinstance(path, str) and path.startswith(original + os.sep) and not path.startswith(copy + os.sep):
             relative = path[len(original) + 1 :]
-            if not any(part in relative.split(os.sep) for part in ("site-packages", "dist-packages")):
+            if not any(part in Path(relative).parts for part in ("site-packages", "dist-packages")):
                 found.append(relative.replace(os.sep, "/"))
     return sorted(set(found))
 

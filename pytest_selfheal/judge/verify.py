@@ -11,7 +11,12 @@ from pytest_selfheal.judge.run import ChildRun, run_tests
 from pytest_selfheal.judge.workspace import Workshop, Workspace
 from pytest_selfheal.types import Confidence, Diagnosis, Failure, FileChange, Patch, Verdict, VerdictKind
 
-SAME = {"passed": ("passed",), "xfailed": ("xfailed", "xpassed"), "xpassed": ("xpassed", "xfailed", "passed")}
+SAME = {
+    "passed": ("passed",),
+    "xfailed": ("xfailed", "xpassed"),
+    "xpassed": ("xpassed", "xfailed", "passed"),
+    "skipped": ("skipped", "passed"),
+}
 """What an affected test may become: a passing test stays a passing test; one that was skipped must still exist."""
 
 
@@ -151,14 +156,12 @@ class Trial:
         broken = [
             nodeid
             for nodeid in self.affected.nodeids
-            if run.outcomes.get(nodeid, "missing") not in SAME.get(before.get(nodeid, ""), ("skipped", "passed"))
+            if run.outcomes.get(nodeid, "missing") not in SAME.get(before.get(nodeid, ""), ())
         ]
         if broken:
             # A test that fails in an unpatched copy as well (alone, in the sandbox) says nothing about the patch.
             unpatched = self.workshop.unpatched(broken)
-            unstable = [
-                n for n in broken if unpatched.get(n, "missing") not in SAME.get(before.get(n, ""), ("skipped",))
-            ]
+            unstable = [n for n in broken if unpatched.get(n, "missing") not in SAME.get(before.get(n, ""), ())]
             if unstable:
                 self.notes.append(
                     f"{len(unstable)} affected tests could not be judged: they do not pass alone unpatched"

@@ -1,0 +1,497 @@
+"""The run: reproduce → cluster → diagnose → propose, guard, verify (``rounds``) → record. Budgets and order; nothing else."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import datetime
+import logging
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_selfheal import doubt, stub
+from pytest_selfheal.cluster import cluster
+from pytest_selfheal.diagnose import diagnose, missing_package, missing_service
+from pytest_selfheal.judge import process
+from pytest_selfheal.judge.affected import AffectedTests
+from pytest_selfheal.judge.environment import stripped_values
+from pytest_selfheal.judge.reproduce import Reproduced, reproduce
+from pytest_selfheal.judge.run import run_tests
+from pytest_selfheal.judge.workspace import Workshop
+from pytest_selfheal.project import Project
+from pytest_selfheal.propose import Proposer
+from pytest_selfheal.rounds import Rounds, Tools
+from pytest_selfheal.settings import Settings
+from pytest_selfheal.types import Attempt, Diagnosis, Failure, Outcome, Patch, RunReport, StopReason
+
+if TYPE_CHECKING:
+    from pytest_selfheal.record.run_dir import Run
+
+logger = logging.getLogger("pytest_selfheal")
+logger.addHandler(logging.NullHandler())
+
+
+def heal_run(
+    failures: Sequence[Failure], project: Project, settings: Settings, *, config: Any = None, exit_status: int = 1
+) -> RunReport:
+    """Heal a finished test run: every failure gets an outcome, the run's folder its patches and reports.
+
+    Never writes in the user's tree unless ``settings.apply`` or ``settings.review`` says so. Ctrl-C ends it early with a
+    report whose ``stop`` is ``interrupted``. Raises :class:`pytest_selfheal.errors.SelfhealError` when it cannot start.
+    """
+    from pytest_selfheal.record.report import finish
+    from pytest_selfheal.record.run_dir import open_run
+    from pytest_selfheal.redact import Redactor
+
+    started = datetime.datetime.now(datetime.timezone.utc)
+    clock = time.monotonic()
+    redactor = Redactor(stripped_values(settings))
+    run = open_run(
+        settings.run_dir(project.rootdir),
+        top=project.top,
+        rootdir=project.rootdir,
+        hide=redactor.hide,
+        author=settings.author,
+        signoff=settings.signoff,
+    )
+    process.allow_starting()
+    try:
+        with Workshop(project, settings) as workshop, _signals_interrupt():
+            healer = Healer(workshop, run, redactor, config)
+            stop = healer.work(failures)
+        report = RunReport(
+            started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            seconds=time.monotonic() - clock,
+            exit_status=exit_status,
+            model=settings.model,
+            critic=settings.critic,
+            strategy=settings.strategy,
+            sandbox=workshop.sandbox.name,
+            stop=stop,
+            outcomes=tuple(healer.outcomes[key] for key in sorted(healer.outcomes)),
+            top=str(project.top),
+            rootdir=str(project.rootdir),
+            notes=tuple(healer.notes),
+            test_generation=healer.test_generation,
+        )
+        report = finish(run, report)
+        if settings.apply or settings.review:
+            report = healer.hand_over(report)
+        if config is not None:
+            config.hook.pytest_selfheal_report(report=report)
+        return report
+    finally:
+        process.stop_everything()
+        run.close()
+
+
+class Healer:
+    """The stages of one run, in order."""
+
+    def __init__(self, workshop: Workshop, run: Run, redactor: Any, config: Any) -> None:
+        self.workshop = workshop
+        self.project = workshop.project
+        self.settings = workshop.settings
+        self.run = run
+        self.redactor = redactor
+        self.config = config
+        self.outcomes: dict[str, Outcome] = {}
+        self.notes: list[str] = list(workshop.notes)
+        self.test_generation: dict[str, Any] | None = None
+        self.stop = threading.Event()
+        self.deadline = time.monotonic() + self.settings.total_time
+        self._lock = threading.Lock()
+        self._number = 0
+        self._texts: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
+        self._tools: dict[str, Tools] = {}
+        self.progress = _progress(config)
+        self._models = _Models(self)
+
+    def work(self, failures: Sequence[Failure]) -> str:
+        """All stages; returns the run's stop word."""
+        self.diagnoses: list[Diagnosis] = []
+        try:
+            if failures:
+                self._first_wave(failures)
+                self._second_wave()
+                self._check_together()
+            if self.settings.generate_tests:
+                self._generate_tests()
+        except KeyboardInterrupt:
+            self.stop.set()
+            process.stop_everything()
+            self._interrupt()
+            return "interrupted"
+        finally:
+            self.progress.close()
+        if time.monotonic() > self.deadline:
+            return "time_limit"
+        return "finished"
+
+    # ------------------------------------------------------------------ stages
+
+    def _first_wave(self, failures: Sequence[Failure]) -> None:
+        self.diagnoses = self._diagnose(failures, self.workshop)  # for a report, should Ctrl-C come while reproducing
+        self.progress.start(len(self.diagnoses))
+        self.progress.note(f"looking at {len(failures)} failures again, unpatched")
+        seen = reproduce(self.workshop, failures)
+        real = [each.failure for each in seen if each.reason is None]
+        gone = [each for each in seen if each.reason is not None]
+        self._number = 0
+        self.diagnoses = self._diagnose(real, self.workshop)
+        for each in gone:
+            self._not_reproduced(each)
+        self.progress.start(self._number)
+        self._heal_all(self.diagnoses, self.workshop)
+
+    def _not_reproduced(self, seen: Reproduced) -> None:
+        [diagnosis] = self._diagnose([seen.failure], self.workshop)
+        if seen.reason == "not_reproduced" and (why := missing_service(seen.failure)):
+            self._finish(self._closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}."))
+            return
+        self._finish(self._closed(diagnosis, seen.reason or "not_reproduced", _sentence(seen.words)))
+
+    def _second_wave(self) -> None:
+        """A module that collects again may show failures that nobody could see before."""
+        for outcome in list(self.outcomes.values()):
+            if outcome.status != "healed" or outcome.verdict is None or outcome.patch is None:
+                continue
+            new = [failure for failure in outcome.verdict.new_failures if failure.phase != "collect"]
+            if not new:
+                continue
+            base = outcome.patch
+            with self.workshop.rebased(base.changes) as workshop:
+                workshop.project = replace(
+                    self.project, outcomes={**self.project.outcomes, **{f.nodeid: "failed" for f in new}}
+                )
+                seen = reproduce(workshop, new)
+                diagnoses = self._diagnose([each.failure for each in seen if each.reason is None], workshop)
+                for each in seen:
+                    if each.reason is not None:
+                        self._not_reproduced(each)
+                self._heal_all(diagnoses, workshop, base=outcome)
+
+    def _check_together(self) -> None:
+        """``all.patch`` is a claim of its own: verify the healed patches as a whole."""
+        from pytest_selfheal.record.report import all_changes
+
+        healed = [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
+        if len(healed) < 2 or time.monotonic() > self.deadline:
+            return
+        self.progress.note("checking all patches together")
+        changes, _left_out = all_changes(healed)
+        wanted = [n for outcome in healed for n in (outcome.verdict.failing_now_pass if outcome.verdict else ())]
+        affected = self.tools(self.workshop).affected.of([change.path for change in changes], wanted)
+        with self.workshop.fresh(changes) as workspace:
+            result = run_tests(self.workshop, workspace, [*wanted, *affected.nodeids])
+        broken = [nodeid for nodeid in wanted if result.outcomes.get(nodeid) != "passed"]
+        if broken and result.finished:
+            self.notes.append(
+                f"Applied together, the patches do not heal {broken[0]}"
+                + (f" and {len(broken) - 1} more" if len(broken) > 1 else "")
+                + ": apply them one by one and run the tests after each."
+            )
+        self.run.event("together", patches=len(healed), tests=len(result.outcomes), broken=broken)
+
+    def _generate_tests(self) -> None:
+        from pytest_selfheal.testgen import generate
+
+        self.progress.note("generating tests")
+        result = generate(self.workshop, tuple(self.outcomes.values()), self.run)
+        self.test_generation = result.summary
+        for outcome in result.outcomes:
+            self.outcomes[outcome.diagnosis.id] = outcome
+
+    # ------------------------------------------------------------------ one cause
+
+    def _diagnose(self, failures: Sequence[Failure], workshop: Workshop) -> list[Diagnosis]:
+        from pytest_selfheal.record.patch import changed_lines
+
+        changed = changed_lines(self.project.top) if self.project.git else {}
+        found = []
+        for group in cluster(failures):
+            with self._lock:
+                self._number += 1
+                number = self._number
+            found.append(
+                diagnose(
+                    number,
+                    group,
+                    root=str(workshop.pristine.top),
+                    rootdir=str(workshop.pristine.rootdir),
+                    prefix=self.project.prefix,
+                    changed_lines=changed,
+                    is_test_file=self.project.is_test_file,
+                )
+            )
+        return found
+
+    def _heal_all(self, diagnoses: Sequence[Diagnosis], workshop: Workshop, base: Outcome | None = None) -> None:
+        workers = min(self.settings.worker_count, max(1, len(diagnoses)))
+        # The work is done in child processes; a thread for each cause only waits for them.
+        with concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="selfheal") as pool:
+            futures = [pool.submit(self._heal_one, diagnosis, workshop, base) for diagnosis in diagnoses]
+            try:
+                for future in concurrent.futures.as_completed(futures):
+                    future.result()
+            except BaseException:
+                self.stop.set()
+                process.stop_everything()
+                for future in futures:
+                    future.cancel()
+                raise
+
+    def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None) -> None:
+        if self.stop.is_set():
+            return
+        if time.monotonic() > self.deadline:
+            self._finish(self._closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
+            return
+        self.progress.update(diagnosis, "diagnosing")
+        outcome = self._give_up_early(diagnosis, workshop)
+        if outcome is None:
+            rounds = Rounds(self.tools(workshop), diagnosis, self._models.proposers(workshop, diagnosis))
+            outcome = rounds.run()
+        if outcome.reason == "interrupted":
+            return
+        if base is not None and outcome.patch is not None:
+            outcome = _on_top_of(outcome, base)
+        self._finish(outcome)
+
+    def _give_up_early(self, diagnosis: Diagnosis, workshop: Workshop) -> Outcome | None:
+        """Reasons to stop before a second or a cent is spent."""
+        failure = diagnosis.failure
+        sources, tests = self._sources(workshop)
+        if package := missing_package(failure, [_module(path) for path in (*sources, *tests)]):
+            return self._closed(
+                diagnosis,
+                "environment",
+                f"The package {package!r} is not installed; install it, no edit should fake it.",
+            )
+        if why := missing_service(failure):
+            return self._closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}.")
+        signals = doubt.signals(failure, tests, sources, self.project.outcomes)
+        if len(signals) >= doubt.ENOUGH:
+            outcome = self._closed(diagnosis, "test_suspect", "Several signs say that the test is wrong, not the code.")
+            return outcome.but(evidence=signals)
+        written = stub.find_stub(failure, sources, _function_source(failure, tests.get(failure.path, "")))
+        if written and self.settings.model == "builtin":
+            return self._closed(
+                diagnosis,
+                "no_candidate",
+                f"{written} is a stub that was never written; writing it needs a model: add --selfheal-model NAME.",
+            )
+        return None
+
+    def _sources(self, workshop: Workshop) -> tuple[dict[str, str], dict[str, str]]:
+        """Text of all Python files below rootdir (paths relative to it): code under test, and tests."""
+        key = str(workshop.folder)
+        with self._lock:
+            if key not in self._texts:
+                code: dict[str, str] = {}
+                tests: dict[str, str] = {}
+                root = workshop.pristine.rootdir
+                for path in sorted(root.rglob("*.py")):
+                    name = path.relative_to(root).as_posix()
+                    with contextlib.suppress(OSError):
+                        text = path.read_bytes().decode("utf-8", "replace")
+                        (tests if self.project.is_test_file(self.project.from_top(name)) else code)[name] = text
+                self._texts[key] = (code, tests)
+            return self._texts[key]
+
+    def _closed(self, diagnosis: Diagnosis, reason: StopReason, words: str) -> Outcome:
+        skipped = reason in ("flaky", "not_reproduced", "environment", "test_suspect", "interrupted")
+        return Outcome(diagnosis=diagnosis, status="skipped" if skipped else "unhealed", reason=reason, words=words)
+
+    def _finish(self, outcome: Outcome) -> None:
+        from pytest_selfheal.record.report import write_outcome
+
+        outcome = write_outcome(self.run, outcome, self.project)
+        with self._lock:
+            self.outcomes[outcome.diagnosis.id] = outcome
+        self.progress.done(outcome)
+        if outcome.status == "healed" and self.config is not None and outcome.patch and outcome.verdict:
+            self.config.hook.pytest_selfheal_healed(
+                failure=outcome.diagnosis.failure, patch=outcome.patch, verdict=outcome.verdict
+            )
+
+    def _interrupt(self) -> None:
+        for diagnosis in self.diagnoses:
+            if diagnosis.id not in self.outcomes:
+                self._finish(
+                    self._closed(diagnosis, "interrupted", "The run was interrupted before this failure was done.")
+                )
+
+    def tools(self, workshop: Workshop) -> Tools:
+        with self._lock:
+            key = str(workshop.folder)
+            if key not in self._tools:
+                self._tools[key] = Tools(
+                    settings=self.settings,
+                    workshop=workshop,
+                    affected=AffectedTests(workshop.project, workshop.pristine.top),
+                    hooks=_PytestHooks(self.config),
+                    critic=self._models.critic(),
+                    event=self.run.event,
+                    progress=self.progress.stage,
+                    deadline=self.deadline,
+                    stop=self.stop,
+                )
+            return self._tools[key]
+
+    # ------------------------------------------------------------------ consent
+
+    def hand_over(self, report: RunReport) -> RunReport:
+        """``--selfheal-review`` asks, ``--selfheal-apply`` writes; with both, only what was agreed to is written."""
+        from pytest_selfheal.record.consent import hand_over
+
+        return hand_over(self.run, report, self.settings, self.config)
+
+
+class _Models:
+    """Proposers, critic and budget; made once, when first needed."""
+
+    def __init__(self, healer: Healer) -> None:
+        self.healer = healer
+        self._budget: Any = None
+        self._critic: Any = None
+        self._lock = threading.Lock()
+
+    def budget(self) -> Any:
+        from pytest_selfheal.propose.model import Budget
+
+        with self._lock:
+            if self._budget is None:
+                self._budget = Budget(self.healer.settings)
+            return self._budget
+
+    def critic(self) -> Any:
+        if self.healer.settings.critic is None:
+            return None
+        from pytest_selfheal.propose.model import Critic
+
+        if self._critic is None:
+            self._critic = Critic(self.healer.settings, self.budget())
+        return self._critic
+
+    def proposers(self, workshop: Workshop, diagnosis: Diagnosis) -> list[Proposer]:
+        settings, config = self.healer.settings, self.healer.config
+        found: list[Proposer] = []
+        if settings.strategy == "auto":
+            from pytest_selfheal.propose.search.proposer import SearchProposer
+
+            found.append(SearchProposer(workshop, settings))
+        if config is not None:
+            for more in config.hook.pytest_selfheal_proposers(settings=settings):
+                found += more or ()
+        if settings.model != "builtin":
+            from pytest_selfheal.propose.model import ModelProposer
+
+            found.append(ModelProposer(workshop, settings, self.budget()))
+        return found
+
+
+class _PytestHooks:
+    def __init__(self, config: Any) -> None:
+        self.config = config
+
+    def guard(self, patch: Patch, diagnosis: Diagnosis) -> str | None:
+        if self.config is None:
+            return None
+        answer = self.config.hook.pytest_selfheal_guard(patch=patch, failure=diagnosis.failure)
+        return str(answer) if answer else None
+
+    def attempt(self, diagnosis: Diagnosis, attempt: Attempt) -> None:
+        if self.config is not None:
+            self.config.hook.pytest_selfheal_attempt(failure=diagnosis.failure, attempt=attempt)
+
+
+class _Silent:
+    """Progress for nobody."""
+
+    def start(self, total: int) -> None: ...
+    def note(self, text: str) -> None: ...
+    def update(self, diagnosis: Diagnosis, text: str) -> None: ...
+    def stage(self, identifier: str, text: str) -> None: ...
+    def done(self, outcome: Outcome) -> None: ...
+    def close(self) -> None: ...
+
+
+def _progress(config: Any) -> Any:
+    if config is None or not config.pluginmanager.hasplugin("terminalreporter"):
+        return _Silent()
+    try:
+        from pytest_selfheal.record.progress import Progress
+    except ImportError:
+        return _Silent()
+    return Progress(config)
+
+
+@contextlib.contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the run as Ctrl-C does: tidily."""
+
+    def handler(signum: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    previous: dict[int, Any] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for name in ("SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)
+                if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                    previous[number] = signal.signal(number, handler)
+        yield
+    finally:
+        for number, old in previous.items():
+            signal.signal(number, old)
+
+
+def _on_top_of(outcome: Outcome, base: Outcome) -> Outcome:
+    """A second-wave patch, made on top of another: whole on its own when both change the same file."""
+    from pytest_selfheal.record.patch import make_diff
+
+    assert outcome.patch is not None
+    assert base.patch is not None
+    first = {change.path: change for change in base.patch.changes}
+    if not any(change.path in first for change in outcome.patch.changes):
+        return outcome
+    merged = dict(first)
+    for change in outcome.patch.changes:
+        before = first[change.path].before if change.path in first else change.before
+        merged[change.path] = replace(change, before=before)
+    changes = tuple(merged[path] for path in sorted(merged))
+    return outcome.but(
+        patch=replace(outcome.patch, changes=changes),
+        diff=make_diff(changes).decode("utf-8", "replace"),
+        includes=(base.diagnosis.id,),
+    )
+
+
+def _module(path: str) -> str:
+    parts = Path(path).with_suffix("").parts
+    return ".".join(part for part in parts if part not in ("src", "lib", "__init__"))
+
+
+def _function_source(failure: Failure, text: str) -> str:
+    """The failing test's own function, so that stubs called by other tests of the file do not count."""
+    import ast
+
+    name = failure.nodeid.rpartition("::")[2].partition("[")[0]
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+            return ast.unparse(node)
+    return ""
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:] if words else words

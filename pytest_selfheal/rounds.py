@@ -1,0 +1,236 @@
+"""One cause's way: propose → guard → verify → (critic) → next round, until a patch verifies or a budget ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_selfheal.guard import review
+from pytest_selfheal.judge.affected import AffectedTests
+from pytest_selfheal.judge.verify import verify
+from pytest_selfheal.judge.workspace import Workshop
+from pytest_selfheal.propose import Proposer
+from pytest_selfheal.settings import Settings
+from pytest_selfheal.types import (
+    Attempt,
+    Confidence,
+    Diagnosis,
+    GaveUp,
+    Outcome,
+    Patch,
+    Rejected,
+    StopReason,
+    Usage,
+    Verdict,
+    VerdictKind,
+    lower,
+)
+
+if TYPE_CHECKING:
+    from pytest_selfheal.propose.model import Critic
+
+MAX_REFUSALS = 12
+"""So many refused or failed patches of the embedded engine in a row mean that its next ones will not do either."""
+
+
+class Hooks(Protocol):
+    """The parts of pytest's hooks that the loop calls; a run without pytest has none."""
+
+    def guard(self, patch: Patch, diagnosis: Diagnosis) -> str | None: ...
+    def attempt(self, diagnosis: Diagnosis, attempt: Attempt) -> None: ...
+
+
+@dataclass
+class Tools:
+    """What the loop works with, the same for all causes of a run."""
+
+    settings: Settings
+    workshop: Workshop
+    affected: AffectedTests
+    hooks: Hooks
+    critic: Critic | None
+    event: Callable[..., None]
+    progress: Callable[[str, str], None]
+    """``(id, what is being done)``."""
+    deadline: float
+    """``time.monotonic()`` at which all healing ends."""
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass
+class Rounds:
+    """The state of one cause's work."""
+
+    tools: Tools
+    diagnosis: Diagnosis
+    proposers: Sequence[Proposer]
+    history: list[Attempt] = field(default_factory=list)
+    evidence: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    candidates: int = 0
+    cpu_seconds: float = 0.0
+    verified: list[Attempt] = field(default_factory=list)
+    last_words: GaveUp | None = None
+
+    def run(self) -> Outcome:
+        started = time.monotonic()
+        self.deadline = min(self.tools.deadline, started + self.tools.settings.time_limit)
+        reason, words = self._ask_everyone()
+        outcome = self._outcome(reason, words)
+        return outcome.but(seconds=time.monotonic() - started)
+
+    # ------------------------------------------------------------------ the loop
+
+    def _ask_everyone(self) -> tuple[StopReason, str]:
+        ended: tuple[StopReason, str] = ("no_candidate", "Nobody had anything to propose.")
+        for proposer in self.proposers:
+            if hasattr(proposer, "evidence"):
+                proposer.evidence = self.evidence
+            ended = self._ask(proposer) or ended
+            if self.verified or self.tools.stop.is_set():
+                break
+        if self.tools.stop.is_set():
+            return "interrupted", "The run was interrupted before this failure was done."
+        return ended
+
+    def _ask(self, proposer: Proposer) -> tuple[StopReason, str] | None:
+        bad_in_a_row = 0
+        for proposal in proposer.propose(self.diagnosis, self.history):
+            if self.tools.stop.is_set():
+                return "interrupted", "The run was interrupted before this failure was done."
+            if isinstance(proposal, GaveUp):
+                return self._gave_up(proposal)
+            if isinstance(proposal, Rejected):
+                self._record(self._attempt_of_rejected(proposal))
+            else:
+                attempt = self._judge(proposal)
+                self._record(attempt)
+                if attempt.verdict == "healed" and self._good_enough(attempt):
+                    return None
+                bad_in_a_row += 1
+            if time.monotonic() > self.deadline:
+                return "time_limit", "The time limit came before a patch verified."
+            if proposer.name == "search" and bad_in_a_row >= MAX_REFUSALS:
+                break
+        refused = [attempt for attempt in self.history if attempt.verdict == "guarded"]
+        if refused and all(attempt.verdict in ("guarded", "duplicate") for attempt in self.history):
+            return "guarded", f"Every proposed change was refused; the last one: {refused[-1].reason}."
+        return "attempts_exhausted", f"{len(self.history)} proposed changes were tried and none held."
+
+    def _judge(self, patch: Patch) -> Attempt:
+        started = time.monotonic()
+        self.usage = self.usage + patch.usage
+        self.candidates = max(self.candidates, patch.candidates_tried)
+        self.cpu_seconds = max(self.cpu_seconds, patch.cpu_seconds)
+        if any(other.patch is not None and other.patch.changes == patch.changes for other in self.history):
+            return self._attempt(patch, "duplicate", "this very change was judged before", started)
+        if all(change.before == change.after for change in patch.changes):
+            return self._attempt(patch, "duplicate", "the proposal changes nothing", started)
+        self.tools.progress(self.diagnosis.id, f"checking {patch.description}")
+        checked = review(patch, self.diagnosis, self.tools.settings)
+        refusal = checked.reason or self.tools.hooks.guard(patch, self.diagnosis)
+        if refusal:
+            return self._attempt(patch, "guarded", refusal, started)
+        affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids)
+        self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
+        verdict = verify(self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline)
+        verdict = replace(verdict, guards=checked.passed)
+        if checked.caution and verdict.kind == "healed":
+            verdict = replace(verdict, confidence="low", reason=f"{verdict.reason}; {checked.caution}")
+        return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
+
+    def _good_enough(self, attempt: Attempt) -> bool:
+        """Whether to stop here: always, unless a critic says that the intent is not met and another round is left."""
+        critic = self.tools.critic
+        if critic is None or attempt.patch is None or attempt.result is None:
+            self.verified.append(attempt)
+            return True
+        self.tools.progress(self.diagnosis.id, "asking the critic")
+        opinion = critic.score(self.diagnosis, attempt.patch, attempt.result, attempt.patch.alternatives)
+        self.usage = self.usage + opinion.usage
+        judged = replace(attempt, critic_score=opinion.score, feedback=opinion.feedback)
+        self.history[-1] = judged
+        self.verified.append(judged)
+        self.tools.event("critic", id=self.diagnosis.id, score=opinion.score, feedback=opinion.feedback)
+        return opinion.score >= self.tools.settings.critic_threshold
+
+    def _gave_up(self, last: GaveUp) -> tuple[StopReason, str]:
+        self.usage = self.usage + last.usage
+        self.candidates = max(self.candidates, last.candidates_tried)
+        self.cpu_seconds = max(self.cpu_seconds, last.cpu_seconds)
+        self.evidence += last.evidence
+        self.last_words = last
+        self.tools.event("gave_up", id=self.diagnosis.id, proposer=last.proposer, reason=last.reason, words=last.words)
+        return last.reason, last.words
+
+    # ------------------------------------------------------------------ history
+
+    def _record(self, attempt: Attempt) -> None:
+        self.history.append(attempt)
+        self.tools.event("attempt", id=self.diagnosis.id, **attempt.to_json())
+        self.tools.hooks.attempt(self.diagnosis, attempt)
+
+    def _attempt(
+        self, patch: Patch, verdict: VerdictKind, reason: str, started: float, result: Verdict | None = None
+    ) -> Attempt:
+        from pytest_selfheal.record.patch import make_diff
+
+        return Attempt(
+            n=len(self.history) + 1,
+            proposer=patch.proposer,
+            model=patch.model,
+            diagnosis=patch.diagnosis,
+            diff=make_diff(patch.changes).decode("utf-8", "replace"),
+            verdict=verdict,
+            reason=reason,
+            description=patch.description,
+            usage=patch.usage,
+            seconds=patch.seconds + time.monotonic() - started,
+            patch=patch,
+            result=result,
+        )
+
+    def _attempt_of_rejected(self, proposal: Rejected) -> Attempt:
+        self.usage = self.usage + proposal.usage
+        return Attempt(
+            n=len(self.history) + 1,
+            proposer=proposal.proposer,
+            model=proposal.model,
+            diagnosis=proposal.diagnosis,
+            diff="",
+            verdict=proposal.verdict,
+            reason=proposal.reason,
+            usage=proposal.usage,
+            seconds=proposal.seconds,
+        )
+
+    def _outcome(self, reason: StopReason, words: str) -> Outcome:
+        common: dict[str, Any] = {
+            "diagnosis": self.diagnosis,
+            "attempts": tuple(self.history),
+            "candidates_tried": self.candidates,
+            "usage": self.usage,
+            "cpu_seconds": self.cpu_seconds,
+            "evidence": self.evidence,
+        }
+        if not self.verified:
+            return Outcome(status="unhealed", reason=reason, words=words, **common)
+        best = max(self.verified, key=lambda attempt: attempt.critic_score or 0)
+        assert best.patch is not None
+        assert best.result is not None
+        confidence: Confidence = lower(best.patch.confidence, best.result.confidence)
+        if best.critic_score is not None and best.critic_score < self.tools.settings.critic_threshold:
+            confidence = "low"
+        return Outcome(
+            status="healed",
+            reason="healed",
+            words=best.patch.description,
+            patch=best.patch,
+            verdict=best.result,
+            confidence=confidence,
+            diff=best.diff,
+            **common,
+        )
