@@ -1,0 +1,53 @@
+"""After the run: ``--selfheal-review`` asks, ``--selfheal-apply`` writes; with both, only what was agreed to is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_selfheal.errors import SelfhealError
+from pytest_selfheal.record.journal import Result, apply_patches
+from pytest_selfheal.record.stored import load_run
+
+if TYPE_CHECKING:
+    from pytest_selfheal.record.run_dir import Run
+    from pytest_selfheal.settings import Settings
+    from pytest_selfheal.types import RunReport
+
+
+def hand_over(run: Run, report: RunReport, settings: Settings, config: Any) -> RunReport:
+    """Ask and write as the settings say; what came of it goes into the report's notes, for the terminal.
+
+    Never raises for a patch that does not fit: the run's result stands.
+    """
+    stored = load_run(run.folder)
+    if not report.healed:
+        return report
+    if settings.review:
+        from pytest_selfheal.record.review import review_in_run
+
+        return review_in_run(stored, report, config)
+    try:
+        result = apply_patches(stored, stored.select([]))
+    except SelfhealError as error:
+        return with_notes(report, f"Not applied: {error}")
+    run.event("applied", ids=sorted(result.done), refused=result.refused)
+    return with_notes(report, *told(result))
+
+
+def told(result: Result) -> list[str]:
+    """What was applied, merged and refused, a sentence each."""
+    sentences = []
+    if result.done:
+        files = sorted({path for paths in result.done.values() for path in paths})
+        sentences.append(f"Applied {', '.join(result.done)} to {', '.join(files)}; 'selfheal undo' takes it back.")
+    if result.merged:
+        sentences.append(f"Merged with later edits: {', '.join(result.merged)}; run the tests.")
+    if result.already:
+        sentences.append(f"There already: {', '.join(result.already)}.")
+    sentences += [f"Not applied: {id}: {why}" for id, why in result.refused.items()]
+    return sentences
+
+
+def with_notes(report: RunReport, *sentences: str) -> RunReport:
+    return replace(report, notes=(*report.notes, *sentences))
