@@ -1,0 +1,139 @@
+"""Forked children of the engine: silent, limited, and never able to become a second engine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import resource
+import select
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+GROWTH = 512 * 1024 * 1024
+"""Bytes of address space that a forked child may add to what the engine has."""
+
+
+class CpuTimeout(BaseException):
+    """The code under test used up its CPU time. Not an :class:`Exception`, so that ``except Exception`` lets it pass."""
+
+
+class Timer:
+    """Raises :class:`CpuTimeout` in the running code after so many CPU seconds, and again until it ends."""
+
+    def __init__(self) -> None:
+        self._armed = False
+        signal.signal(signal.SIGPROF, self._fire)
+
+    def start(self, seconds: float) -> None:
+        self._armed = True
+        # The repetition is for code that swallows the first one.
+        signal.setitimer(signal.ITIMER_PROF, seconds, max(seconds / 4, 0.02))
+
+    def stop(self) -> None:
+        self._armed = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _fire(self, signum: int, frame: FrameType | None) -> None:
+        if self._armed:
+            raise CpuTimeout
+
+
+def fork() -> int:
+    """``os.fork`` without the warning about threads: the child runs tests only, never those threads' work."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def prepare_child(close: tuple[int, ...] = ()) -> None:
+    """First thing in a forked child: no output, no private channel, bounded memory."""
+    for fd in close:
+        with contextlib.suppress(OSError):
+            os.close(fd)
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
+    with contextlib.suppress(OSError, ValueError):
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limit = _address_space() + GROWTH
+        if soft == resource.RLIM_INFINITY or limit < soft:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _address_space() -> int:
+    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+class Usage:
+    """CPU seconds of the forked children so far, added up as each one is reaped."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def reap(self, pid: int, block: bool = True) -> bool:
+        """Wait for a child (or look, without ``block``); whether it has ended."""
+        try:
+            done, _, used = os.wait4(pid, 0 if block else os.WNOHANG)
+        except ChildProcessError:
+            return True
+        if done:
+            self.seconds += used.ru_utime + used.ru_stime
+        return bool(done)
+
+
+def call(function: Callable[[], T], timeout: float, usage: Usage, close: tuple[int, ...] = ()) -> T | None:
+    """``function()`` in a forked child; ``None`` when the child died, raised or took longer than ``timeout`` (wall).
+
+    The result must pickle.
+    """
+    read_end, write_end = os.pipe()
+    pid = fork()
+    if pid == 0:
+        try:
+            os.close(read_end)
+            prepare_child(close)
+            data = pickle.dumps(function())
+            while data:
+                data = data[os.write(write_end, data) :]
+        except BaseException:
+            pass
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    data, ended = _collect(read_end, pid, time.monotonic() + timeout, usage)
+    os.close(read_end)
+    if not ended:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        usage.reap(pid)
+    try:
+        result: T | None = pickle.loads(data) if data else None
+    except Exception:  # cut off in the middle
+        return None
+    return result
+
+
+def _collect(fd: int, pid: int, deadline: float, usage: Usage) -> tuple[bytes, bool]:
+    chunks: list[Any] = []
+    while True:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            return b"".join(chunks), False
+        ready, _, _ = select.select([fd], [], [], min(remaining, 0.1))
+        if ready:
+            data = os.read(fd, 1 << 16)
+            if not data:
+                return b"".join(chunks), usage.reap(pid)
+            chunks.append(data)
+        elif usage.reap(pid, block=False):  # something it started holds the pipe open
+            return b"".join(chunks), True

@@ -1,0 +1,242 @@
+"""The failing tests as something that can be run thousands of times: the cheapest truthful way for each, and its score.
+
+Calibration runs every test unpatched: once through pytest's own protocol, traced, which says what each test executes;
+then by the cheaper ways. A way that does not fail (or pass) exactly as pytest's own does is not used.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FunctionType
+
+import pytest
+from _pytest.outcomes import OutcomeException
+
+from pytest_selfheal.propose.search import fitness, fork, items, observe
+from pytest_selfheal.propose.search.fork import CpuTimeout, Timer, Usage
+from pytest_selfheal.propose.search.observe import Trace
+from pytest_selfheal.propose.search.swap import LiveFunctions, swap
+
+THOROUGH_SECONDS = 0.004
+"""Up to so many CPU seconds, all failing tests run for each candidate, even when the first one fails: better guidance."""
+
+
+@dataclass
+class Test:
+    """One item, and how it is run."""
+
+    item: pytest.Item
+    limit: float
+    """CPU seconds for the unpatched run."""
+    ways: list[tuple[str, items.Run]] = field(default_factory=list)
+    way: str = "full"
+    run: items.Run = lambda: None
+    signature: str = ""
+    cpu: float = 0.0
+    wall: float = 0.0
+    units: int = 1
+    baseline: float = 0.0
+    soft: bool = False
+    trace: Trace = field(default_factory=Trace)
+
+    def use(self, way: str) -> None:
+        self.way = way
+        self.run = dict(self.ways)[way]
+
+
+_Measure = tuple[str, float, float]
+_Softly = tuple[bool, int, float]
+
+
+class Harness:
+    """Runs tests in forked children. ``files`` accepts the ``co_filename`` of project files that may be at fault."""
+
+    def __init__(
+        self,
+        failing: Sequence[tuple[pytest.Item, float]],
+        passing: Sequence[tuple[pytest.Item, float]],
+        files: Callable[[str], bool],
+        live: LiveFunctions,
+        test_texts: Mapping[str, str],
+        usage: Usage,
+        close: tuple[int, ...],
+        scratch: Path,
+    ) -> None:
+        """Items come with the CPU seconds that one run may take; ``test_texts`` are the test files' sources by path."""
+        self.failing = [Test(item, limit) for item, limit in failing]
+        self.passing = [Test(item, limit) for item, limit in passing]
+        self._files = files
+        self._usage = usage
+        self._close = close
+        self._scratch = scratch
+        self._score = fitness.Soft()
+        fitness.Soft.caught = (Exception, OutcomeException)
+        self._soft: list[tuple[Mapping[str, list[FunctionType]], Mapping[str, CodeType]]] = []
+        for path, text in test_texts.items():
+            with contextlib.suppress(SyntaxError, ValueError):
+                self._soft.append((live.of(path, text), fitness.soften(text, path)))
+        self.thorough = False
+        for test in (*self.failing, *self.passing):
+            test.ways = items.ways(test.item)
+
+    # ------------------------------------------------------------------ calibration
+
+    def calibrate(self) -> None:
+        """Find the way of each test; tests that pass (or do not fail) as expected no longer are dropped."""
+        everything = [*self.failing, *self.passing]
+        patience = 10.0 + 12 * sum(test.limit for test in everything)
+        traced = fork.call(lambda: self._traced(everything), patience, self._usage, self._close)
+        cheap = fork.call(lambda: self._cheap(everything), patience, self._usage, self._close)
+        if traced is None and cheap is None:
+            self.failing, self.passing = [], []
+            return
+        for i, test in enumerate(everything):
+            if traced is not None:
+                (test.signature, test.cpu, test.wall), test.trace = traced[i]
+            measured = cheap[i] if cheap is not None else {}
+            chosen = "full"
+            for way, ((found, cpu, wall), softly) in measured.items():
+                if found == test.signature or traced is None:
+                    chosen, test.signature, test.cpu, test.wall = way, found, cpu, wall
+                    if softly is not None:
+                        passed, test.units, test.baseline = softly
+                        test.soft = passed == (not test.signature)
+                    break
+            test.use(chosen)
+        self.failing = [test for test in self.failing if test.signature]
+        self.passing = [test for test in self.passing if not test.signature]
+        self.failing.sort(key=lambda test: test.cpu)
+        self.passing.sort(key=lambda test: test.cpu)
+        self.thorough = len(self.failing) > 1 and sum(test.cpu for test in self.failing) <= THOROUGH_SECONDS
+
+    def _traced(self, tests: Sequence[Test]) -> list[tuple[_Measure, Trace]]:
+        self._enter()
+        timer, found = Timer(), []
+        for test in tests:
+            with observe.tracing(self._files) as trace:
+                measure = _measure(timer, dict(test.ways)["full"], 4 * test.limit)
+            found.append((measure, trace))
+        return found
+
+    def _cheap(self, tests: Sequence[Test]) -> list[dict[str, tuple[_Measure, _Softly | None]]]:
+        """Each test by the cheaper ways, hard first, then with soft assertions."""
+        self._enter()
+        timer = Timer()
+        found: list[dict[str, tuple[_Measure, _Softly | None]]] = []
+        for test in tests:
+            found.append({way: (_measure(timer, run, test.limit), None) for way, run in test.ways if way != "full"})
+        self._soften()
+        for test, ways in zip(tests, found, strict=True):
+            for way, run in test.ways:
+                if way in ways:
+                    ways[way] = (ways[way][0], self._softly(timer, run, test.limit))
+        return found
+
+    def _softly(self, timer: Timer, run: items.Run, limit: float) -> _Softly:
+        self._score.reset()
+        escaped = _measure(timer, run, limit)[0]
+        passed = not escaped and not self._score.misses
+        units = max(1, self._score.passed + self._score.misses)
+        return passed, units, self._score.value(units)
+
+    # ------------------------------------------------------------------ in a screening child
+
+    def prepare(self) -> None:
+        """Once in each screening child."""
+        self._enter()
+        if any(test.soft for test in self.failing):
+            self._soften()
+
+    def evaluate(self) -> tuple[bool, float]:
+        """Run the failing tests on the code as it is: whether all pass, and how close they came (0..1)."""
+        everything, total, score = True, 0.0, self._score
+        for test in self.failing:
+            score.reset()
+            try:
+                test.run()
+                passed = not score.misses
+            except (CpuTimeout, KeyboardInterrupt):
+                raise
+            except BaseException:
+                passed = False
+            total += 1.0 if passed else min(score.value(test.units), 0.999) if test.soft else 0.0
+            everything = everything and passed
+            if not passed and not self.thorough:
+                break
+        return everything, total / len(self.failing)
+
+    @property
+    def baseline(self) -> float:
+        """:meth:`evaluate`'s second value on the unpatched code."""
+        counted = self.failing if self.thorough else self.failing[:1]
+        return sum(test.baseline if test.soft else 0.0 for test in counted) / max(len(self.failing), 1)
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds of all failing tests, unpatched."""
+        return sum(test.cpu for test in self.failing)
+
+    @property
+    def wall(self) -> float:
+        return sum(test.wall for test in self.failing)
+
+    def confirm(
+        self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], limit: float
+    ) -> tuple[bool, tuple[str, ...]] | None:
+        """In a clean process, with hard assertions: whether the failing tests pass, and which others no longer do."""
+        patience = 2.0 + 10 * (limit + sum(test.wall for test in self.passing))
+        return fork.call(lambda: self._confirm(live, codes, limit), patience, self._usage, self._close)
+
+    def _confirm(
+        self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], limit: float
+    ) -> tuple[bool, tuple[str, ...]]:
+        self._enter()
+        timer = Timer()
+        if not swap(live, codes):
+            return False, ()
+        if any(_measure(timer, test.run, limit)[0] for test in self.failing):
+            return False, ()
+        return True, tuple(
+            test.item.nodeid for test in self.passing if _measure(timer, test.run, max(0.2, 10 * test.cpu))[0]
+        )
+
+    def _enter(self) -> None:
+        """Make this forked child fit for running tests: its own temporary folder, no time spent on explanations."""
+        from _pytest.assertion import rewrite, util
+
+        util._reprcompare = None
+        util._assertion_pass = None
+        rewrite._saferepr = lambda obj: "…"  # type: ignore[assignment]
+        rewrite._format_explanation = lambda explanation: explanation  # type: ignore[attr-defined]
+        factory = getattr(self.failing[0].item.config if self.failing else None, "_tmp_path_factory", None)
+        if factory is not None:
+            base = self._scratch / f"fork-{os.getpid()}"
+            factory._basetemp = base
+            with contextlib.suppress(OSError):
+                base.mkdir(parents=True)
+
+    def _soften(self) -> None:
+        setattr(builtins, fitness.NAME, self._score)
+        for live, codes in self._soft:
+            swap(live, codes)
+
+
+def _measure(timer: Timer, run: items.Run, limit: float) -> _Measure:
+    """How a run ended (see :func:`items.signature`), its CPU and its wall seconds."""
+    error: BaseException | None = None
+    cpu, wall = time.process_time(), time.monotonic()
+    try:
+        timer.start(limit)
+        try:
+            run()
+        finally:
+            timer.stop()
+    except BaseException as raised:
+        error = raised
+    return items.signature(error), time.process_time() - cpu, time.monotonic() - wall

@@ -1,0 +1,141 @@
+"""What the tests execute: project lines per test, and the calls that cross from test to project with their arguments.
+
+For forked children only: it sets the interpreter's trace function.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+MAX_CALLS = 400
+MAX_DEPTH = 64
+
+
+@dataclass
+class Trace:
+    """Lines that ran, as ``{path: {line}}``; how deep below the test each function was first called."""
+
+    lines: dict[str, set[int]] = field(default_factory=dict)
+    depths: dict[tuple[str, int], int] = field(default_factory=dict)
+    """``(path, first line of the function)`` → least depth; 0: called by the test itself."""
+
+
+@contextmanager
+def tracing(paths: Callable[[str], bool]) -> Iterator[Trace]:
+    """Record lines of files that ``paths`` accepts (by ``co_filename``) while the block runs."""
+    trace = Trace()
+    wanted: dict[CodeType, set[int] | None] = {}
+    lines, depths = trace.lines, trace.depths
+
+    def on_call(frame: FrameType, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        try:
+            target = wanted[code]
+        except KeyError:
+            name = code.co_filename
+            target = wanted[code] = lines.setdefault(os.path.realpath(name), set()) if paths(name) else None
+        if target is None:
+            return None
+        key = (os.path.realpath(code.co_filename), code.co_firstlineno)
+        if key not in depths:
+            depth, caller = 0, frame.f_back
+            while caller is not None and depth < MAX_DEPTH:
+                if wanted.get(caller.f_code) is not None:
+                    depth += 1
+                caller = caller.f_back
+            depths[key] = depth
+        target.add(frame.f_lineno)
+        add = target.add
+
+        def on_line(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "line":
+                add(frame.f_lineno)
+            return on_line
+
+        return on_line
+
+    before = sys.gettrace()
+    threading.settrace(on_call)
+    sys.settrace(on_call)
+    try:
+        yield trace
+    finally:
+        sys.settrace(before)
+        threading.settrace(before)  # type: ignore[arg-type]
+
+
+@dataclass
+class Call:
+    """One call that was seen, with copies of its arguments as they were when it began."""
+
+    key: tuple[str, int]
+    """``(path, first line)`` of the function's code."""
+    arguments: dict[str, Any]
+    order: tuple[str, ...]
+    """Names of the arguments as the function declares them; ``*`` and ``**`` mark the collecting ones."""
+
+
+@contextmanager
+def recording(paths: Callable[[str], bool], extra: Iterable[tuple[str, int]] = ()) -> Iterator[list[Call]]:
+    """Record calls from outside the project's files into them, and every call of the functions in ``extra``.
+
+    Calls whose arguments cannot be copied are left out; so is everything beyond :data:`MAX_CALLS`, fairly by function.
+    """
+    calls: list[Call] = []
+    counts: dict[tuple[str, int], int] = {}
+    also = frozenset(extra)
+    ours: dict[CodeType, bool] = {}
+
+    def is_ours(code: CodeType) -> bool:
+        known = ours.get(code)
+        if known is None:
+            known = ours[code] = paths(code.co_filename)
+        return known
+
+    def on_call(frame: FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if event != "call" or not is_ours(code) or code.co_name.startswith("<"):
+            return
+        key = (os.path.realpath(code.co_filename), code.co_firstlineno)
+        entry = frame.f_back is None or not is_ours(frame.f_back.f_code)
+        if (not entry and key not in also) or counts.get(key, 0) >= MAX_CALLS // 4 or len(calls) >= MAX_CALLS:
+            return
+        counts[key] = counts.get(key, 0) + 1
+        sys.settrace(None)
+        try:
+            calls.append(_call(key, code, frame))
+        except Exception:  # a value that refuses to be copied
+            pass
+        finally:
+            sys.settrace(on_call)
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        yield calls
+    finally:
+        sys.settrace(before)
+
+
+def _call(key: tuple[str, int], code: CodeType, frame: FrameType) -> Call:
+    plain = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[:plain])
+    order = list(names)
+    position = plain
+    if code.co_flags & 0x04:
+        names.append(code.co_varnames[position])
+        order.insert(code.co_argcount, "*" + code.co_varnames[position])
+        position += 1
+    if code.co_flags & 0x08:
+        names.append(code.co_varnames[position])
+        order.append("**" + code.co_varnames[position])
+    values = frame.f_locals
+    return Call(key, copy.deepcopy({name: values[name] for name in names}), tuple(order))

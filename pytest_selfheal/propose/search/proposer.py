@@ -1,0 +1,199 @@
+"""The engine seen from the parent: starts it in a sandboxed child and yields what it finds as patches."""
+
+from __future__ import annotations
+
+import queue
+import tempfile
+import threading
+import time
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_selfheal.propose import Proposal
+from pytest_selfheal.types import Alternative, Attempt, Diagnosis, FileChange, GaveUp, Patch, StopReason
+
+if TYPE_CHECKING:
+    from pytest_selfheal.judge.run import ChildRun
+    from pytest_selfheal.judge.workspace import Workshop
+    from pytest_selfheal.settings import Settings
+
+PASSING_SECONDS = 2.0
+"""Passing tests of the failing tests' files are run again for each plausible patch, up to so many seconds of them."""
+MAX_PASSING = 60
+START_SECONDS = 30.0
+MAX_PATCHES = 8
+"""Patches of one group that are proposed; the others are hardly better than chance."""
+
+
+class SearchProposer:
+    """Repairs by generate and validate: no model, no network."""
+
+    name = "search"
+
+    def __init__(self, workshop: Workshop, settings: Settings) -> None:
+        self._workshop = workshop
+        self._settings = settings
+
+    def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Proposal]:
+        """Plausible patches, best first, then :class:`GaveUp`. Closing the iterator kills the engine at once."""
+        if not diagnosis.nodeids:
+            yield GaveUp("no_candidate", "No failing test, nothing to do.", self.name)
+            return
+        run = _EngineRun(self._workshop, self._settings, diagnosis)
+        try:
+            yield from run.proposals()
+        finally:
+            run.stop()
+
+
+class _EngineRun:
+    """One engine child, from its start to its end."""
+
+    def __init__(self, workshop: Workshop, settings: Settings, diagnosis: Diagnosis) -> None:
+        self._workshop = workshop
+        self._settings = settings
+        self._diagnosis = diagnosis
+        self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._stop = threading.Event()
+        self._started = time.monotonic()
+        self._folder = Path(tempfile.mkdtemp(prefix="search-", dir=workshop.folder))
+        self._run: ChildRun | None = None
+        self._error: BaseException | None = None
+        self._last: dict[str, Any] = {}
+        self._cpu_told = 0.0
+        self._thread = threading.Thread(target=self._work, name="selfheal-search", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        from pytest_selfheal.judge.run import run_tests
+        from pytest_selfheal.propose.search.engine import Orders
+
+        try:
+            with self._workshop.fresh() as workspace:
+                nodeids = self._diagnosis.nodeids
+                passing = self._passing()
+                orders = Orders(
+                    diagnosis=self._diagnosis,
+                    passing=passing,
+                    durations={
+                        nodeid: self._workshop.project.durations.get(nodeid, 0.0) for nodeid in (*nodeids, *passing)
+                    },
+                    top=str(workspace.seen_top),
+                    rootdir=str(workspace.seen_rootdir),
+                    editable=self._editable(workspace.top),
+                    cpu_seconds=self._settings.cpu_seconds,
+                    wall_seconds=self._settings.time_limit,
+                    go_on=str(self._folder / "go-on"),
+                    test_timeout=self._settings.test_timeout,
+                )
+                self._run = run_tests(
+                    self._workshop,
+                    workspace,
+                    [*nodeids, *passing],
+                    timeout=self._settings.time_limit + START_SECONDS,
+                    plugins=["pytest_selfheal.propose.search.engine"],
+                    config=orders.to_json(),
+                    on_message=self._messages.put,
+                    stop=self._stop,
+                    tmp=self._folder,
+                )
+        except BaseException as error:  # reported by proposals(), in the thread that asks
+            self._error = error
+        finally:
+            self._messages.put(None)
+
+    def _passing(self) -> tuple[str, ...]:
+        """Quick passing tests of the files whose tests fail."""
+        project = self._workshop.project
+        files = {nodeid.partition("::")[0] for nodeid in self._diagnosis.nodeids}
+        found: list[str] = []
+        budget = PASSING_SECONDS
+        candidates = [n for n, o in project.outcomes.items() if o == "passed" and n.partition("::")[0] in files]
+        for nodeid in sorted(candidates, key=lambda n: (project.durations.get(n, 0.0), n)):
+            budget -= project.durations.get(nodeid, 0.0)
+            if budget < 0 or len(found) >= MAX_PASSING:
+                break
+            found.append(nodeid)
+        return tuple(found)
+
+    def _editable(self, top: Path) -> tuple[str, ...]:
+        from pytest_selfheal.propose.search.editable import editable_files
+
+        return editable_files(top, self._workshop.project.prefix, self._settings)
+
+    def proposals(self) -> Iterator[Proposal]:
+        while True:
+            message = self._messages.get()
+            if message is None:
+                break
+            self._last.update(message)
+            if message["event"] == "patches":
+                for described in message["patches"][:MAX_PATCHES]:
+                    yield self._patch(described, message)
+                (self._folder / "go-on").write_text(str(message["number"]), "ascii")
+            elif message["event"] == "end":
+                break
+        self.stop()
+        if self._error is not None:
+            raise self._error
+        yield self._gave_up()
+
+    def _patch(self, described: dict[str, Any], message: dict[str, Any]) -> Patch:
+        cpu, self._cpu_told = message["cpu"] - self._cpu_told, message["cpu"]
+        return Patch(
+            changes=(self._change(described),),
+            proposer="search",
+            description=_sentence(described),
+            diagnosis=_sentence(described),
+            seconds=time.monotonic() - self._started,
+            candidates_tried=described["number"],
+            confidence=described["confidence"],
+            alternatives=tuple(
+                Alternative((self._change(other),), other["description"], other["input"])
+                for other in described["alternatives"]
+            ),
+            note=described["note"],
+            cpu_seconds=cpu,
+        )
+
+    def _change(self, described: dict[str, Any]) -> FileChange:
+        path = described["path"]
+        before = (self._workshop.pristine.top / path).read_bytes()
+        return FileChange(path, before, b64decode(described["after"]))
+
+    def _gave_up(self) -> GaveUp:
+        tried = int(self._last.get("tried", 0))
+        cpu = float(self._last.get("cpu", 0.0))
+        reason: StopReason = "no_candidate"
+        if self._last.get("event") != "end":
+            words = "The search ended before it could say why."
+        elif self._last["reason"] == "time_limit":
+            words = f"No small change among {tried} tried in {cpu:.0f} CPU seconds makes the failing tests pass."
+        elif self._last["reason"] == "not_reproduced":
+            words = (
+                "The failure did not show where the search runs the tests, so there was nothing to measure changes by."
+            )
+        else:
+            words = f"None of the {tried} small changes that the search knows of makes the failing tests pass."
+        return GaveUp(
+            reason,
+            words,
+            "search",
+            candidates_tried=tried,
+            seconds=time.monotonic() - self._started,
+            cpu_seconds=cpu,
+            evidence=tuple(self._last.get("evidence", ())),
+        )
+
+    def stop(self) -> None:
+        """Kill the engine, if it still runs, and wait for its end."""
+        self._stop.set()
+        self._thread.join(10.0)
+
+
+def _sentence(described: dict[str, Any]) -> str:
+    function = described["function"]
+    place = described["path"] if function == "<module>" else f"{function}()"
+    return f"{described['description']} in {place}"

@@ -1,0 +1,308 @@
+"""The search itself: which candidates are screened when, and when to stop. Two phases share the CPU budget.
+
+First single edits, in the generator's order. Then, while nothing passes, *climbing*: candidates that came closer than the
+unpatched code are starting points for a second edit. Changes that need a fresh import wait in a queue of their own and
+get a bounded share of the time, because each costs as much as hundreds of the others.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType
+
+from pytest_selfheal.propose.search.candidate import Candidate
+from pytest_selfheal.propose.search.fork import Usage
+from pytest_selfheal.propose.search.harness import Harness
+from pytest_selfheal.propose.search.screen import MAX_BATCH, NO_PLACE, PLAUSIBLE, TIMEOUT, Screener, Task
+from pytest_selfheal.propose.search.source import Source
+from pytest_selfheal.propose.search.swap import LiveFunctions, code_key
+
+BATCH_SECONDS = 0.08
+"""CPU seconds that a batch should take: short enough to stop in time, long enough to pay for its fork."""
+FIRST_BATCH = 24
+SLOW_SHARE = 0.35
+SLOW_HEAP = 400
+CLIMB_AFTER = 0.12
+"""Share of the budget that single edits have to themselves before partial successes are climbed as well."""
+CLIMB_QUANTUM = 48
+POOL = 40
+GAIN = 0.004
+MAX_PLAUSIBLE = 30
+GATHER_LEAST, GATHER_MOST, GATHER_SHARE = 0.25, 3.0, 1.0
+"""After the first plausible patch others are gathered for as long again as it took to find, within these CPU seconds."""
+
+
+@dataclass
+class Plausible:
+    """A candidate that makes the failing tests pass."""
+
+    candidate: Candidate
+    live: Mapping[str, list[FunctionType]]
+    codes: Mapping[str, CodeType]
+    """Empty when it came by the slow path."""
+    number: int
+    """How many candidates had been tried when it was found."""
+    slow: bool = False
+
+
+@dataclass
+class Partial:
+    """A starting point for a second edit."""
+
+    candidate: Candidate
+    fitness: float
+    stream: Iterator[Candidate] | None = None
+    pulled: int = 0
+    empty: bool = False
+
+
+@dataclass
+class Budget:
+    """CPU seconds of this process and its children, and wall seconds, both counted from the start."""
+
+    cpu: float
+    wall: float
+    usage: Usage
+    _wall_start: float = field(default_factory=time.monotonic)
+    _cpu_start: float = field(default_factory=time.process_time)
+    _usage_start: float = -1.0
+
+    def __post_init__(self) -> None:
+        self._usage_start = self.usage.seconds
+
+    @property
+    def spent(self) -> float:
+        return time.process_time() - self._cpu_start + self.usage.seconds - self._usage_start
+
+    @property
+    def over(self) -> bool:
+        return self.spent >= self.cpu or time.monotonic() - self._wall_start >= self.wall
+
+
+SlowJudge = Callable[[Candidate], bool]
+Neighbours = Callable[[Candidate], Iterator[Candidate]]
+
+
+class Search:
+    """Yields groups of plausible patches; resumed, it goes on for more until the budget ends."""
+
+    def __init__(
+        self,
+        harness: Harness,
+        screener: Screener,
+        sources: Mapping[str, Source],
+        absolute: Mapping[str, str],
+        live: LiveFunctions,
+        stream: Iterator[Candidate],
+        neighbours: Neighbours,
+        slow: SlowJudge | None,
+        budget: Budget,
+    ) -> None:
+        self._harness = harness
+        self._screener = screener
+        self._sources = sources
+        self._absolute = absolute
+        self._live = live
+        self._stream: Iterator[Candidate] | None = stream
+        self._neighbours = neighbours
+        self._slow_judge = slow
+        self.budget = budget
+        self.tried = 0
+        self.regressed: list[tuple[Candidate, tuple[str, ...]]] = []
+        self.pool: list[Partial] = []
+        self._found: list[Plausible] = []
+        self._seen: set[int] = set()
+        self._late: list[Task] = []
+        self._slow: list[tuple[float, int, Candidate]] = []
+        self._slow_spent = 0.0
+        self._counter = itertools.count()
+        self._rate = 0.001
+        self._turn = 0
+        self._base = 0.0
+        self._limit = screener.cpu_limit
+
+    def run(self) -> Iterator[list[Plausible]]:
+        """Groups of plausible patches in the order in which they were found."""
+        if self._harness.failing:
+            self._base = self._harness.baseline
+        while not self.budget.over:
+            start = self.budget.spent
+            self._found = []
+            until = float("inf")
+            while not self.budget.over and self.budget.spent < until and len(self._found) < MAX_PLAUSIBLE:
+                if not self._step(gathering=bool(self._found)):
+                    break
+                if self._found and until == float("inf"):
+                    took = self.budget.spent - start
+                    until = self.budget.spent + min(max(GATHER_SHARE * took, GATHER_LEAST), GATHER_MOST)
+            if not self._found:
+                return
+            yield self._found
+
+    # ------------------------------------------------------------------ one step
+
+    def _step(self, gathering: bool) -> bool:
+        """One batch; ``False`` when there is nothing left to try."""
+        if self._slow_is_due() and not gathering:
+            self._judge_slow()
+            return True
+        batch = self._batch()
+        if batch:
+            self._screen(batch)
+            return True
+        if self._late:
+            self._retry()
+            return True
+        if self._slow and self._slow_judge is not None:
+            self._judge_slow()
+            return True
+        return False
+
+    def _slow_is_due(self) -> bool:
+        if not self._slow or self._slow_judge is None:
+            return False
+        # Its turn comes with a pause after the start: most faults are found before the first one has run.
+        return self._slow_spent < SLOW_SHARE * self.budget.spent - 0.1
+
+    def _batch(self) -> list[Task]:
+        size = FIRST_BATCH if not self.tried else int(min(MAX_BATCH, max(4, BATCH_SECONDS / self._rate)))
+        climbing = self._may_climb()
+        self._turn += 1
+        # Two of three batches climb once that may pay: the rest of the single edits must not starve.
+        pull = self._climb if climbing and (self._stream is None or self._turn % 3) else self._single
+        tasks: list[Task] = []
+        for candidate in pull(size):
+            task = self._compile(candidate)
+            if task is not None:
+                tasks.append(task)
+            if len(tasks) >= size:
+                break
+        if not tasks and pull == self._climb and self._stream is not None:
+            return self._collect(self._single(size), size)
+        if not tasks and pull == self._single and self.pool:
+            return self._collect(self._climb(size), size)
+        return tasks
+
+    def _collect(self, candidates: Iterator[Candidate], size: int) -> list[Task]:
+        tasks = (self._compile(candidate) for candidate in candidates)
+        return list(itertools.islice((task for task in tasks if task is not None), size))
+
+    def _single(self, size: int) -> Iterator[Candidate]:
+        if self._stream is None:
+            return
+        for _ in range(4 * size):
+            try:
+                yield next(self._stream)
+            except StopIteration:
+                self._stream = None
+                return
+
+    def _may_climb(self) -> bool:
+        return bool(self.pool) and (self._stream is None or self.budget.spent > CLIMB_AFTER * self.budget.cpu)
+
+    def _climb(self, size: int) -> Iterator[Candidate]:
+        """A quantum from the partial success that has had the least attention for its rank."""
+        while True:
+            open_ones = [(p.pulled * (1 + rank) ** 0.5, rank, p) for rank, p in enumerate(self.pool) if not p.empty]
+            if not open_ones:
+                return
+            partial = min(open_ones, key=lambda entry: entry[:2])[2]
+            if partial.stream is None:
+                partial.stream = self._neighbours(partial.candidate)
+            for _ in range(min(CLIMB_QUANTUM, 4 * size)):
+                candidate = next(partial.stream, None)
+                if candidate is None:
+                    partial.empty = True
+                    break
+                partial.pulled += 1
+                yield candidate
+
+    def _compile(self, candidate: Candidate) -> Task | None:
+        """The candidate ready for the screen; ``None`` when it is no Python, a duplicate, or for the slow path."""
+        if not candidate.body_only or not self._harness.failing:
+            if " + " not in candidate.operator:
+                self._queue_slow(candidate)
+            return None
+        source = self._sources[candidate.path]
+        try:
+            codes = source.compile(candidate)
+        except (SyntaxError, ValueError, KeyError, RecursionError, OverflowError, MemoryError):
+            return None
+        outer = candidate.function.split(".<locals>.")[0]
+        key = hash((candidate.path, outer, code_key(codes[outer])))
+        if key in self._seen:
+            return None
+        self._seen.add(key)
+        live = self._live.of(self._absolute[candidate.path], source.text)
+        if not live.get(outer):
+            self._queue_slow(candidate)
+            return None
+        return Task(candidate, live, codes)
+
+    def _screen(self, batch: list[Task]) -> None:
+        before = self.budget.spent
+        self._screener.screen(batch)
+        took = self.budget.spent - before
+        self._rate = 0.5 * self._rate + 0.5 * max(took / len(batch), 1e-5)
+        for task in batch:
+            self.tried += not task.retried
+            self._take(task)
+
+    def _take(self, task: Task) -> None:
+        if task.status == PLAUSIBLE:
+            self._confirm(task)
+        elif task.status == NO_PLACE:
+            self._queue_slow(task.candidate)
+        elif task.status == TIMEOUT and not task.retried:
+            self._late.append(task)
+            self._late.sort(key=lambda late: -late.candidate.weight)
+            del self._late[100:]
+        elif task.fitness > self._base + GAIN and task.candidate.operator.count(" + ") < 2:
+            self.pool.append(Partial(task.candidate, task.fitness))
+            self.pool.sort(key=lambda partial: (-round(partial.fitness, 3), -partial.candidate.weight))
+            del self.pool[POOL:]
+
+    def _confirm(self, task: Task) -> None:
+        verdict = self._harness.confirm(task.live, task.codes, max(10 * self._limit, 2 * task.cpu))
+        if verdict is None or not verdict[0]:
+            return
+        if verdict[1]:
+            self.regressed.append((task.candidate, verdict[1]))
+            return
+        self._found.append(Plausible(task.candidate, task.live, task.codes, self.tried))
+
+    def _retry(self) -> None:
+        """Candidates that ran out of CPU time, once more with ten times as much."""
+        batch, self._late = self._late[:8], self._late[8:]
+        for task in batch:
+            task.retried = True
+        limit, wall = self._screener.cpu_limit, self._screener.wall_limit
+        self._screener.cpu_limit, self._screener.wall_limit = 10 * limit, max(wall, 20 * limit)
+        try:
+            self._screener.screen(batch)
+        finally:
+            self._screener.cpu_limit, self._screener.wall_limit = limit, wall
+        for task in batch:
+            self._take(task)
+
+    # ------------------------------------------------------------------ slow path
+
+    def _queue_slow(self, candidate: Candidate) -> None:
+        if self._slow_judge is None:
+            return
+        heapq.heappush(self._slow, (-candidate.weight, next(self._counter), candidate))
+        if len(self._slow) > 2 * SLOW_HEAP:
+            self._slow = heapq.nsmallest(SLOW_HEAP, self._slow)
+
+    def _judge_slow(self) -> None:
+        assert self._slow_judge is not None
+        candidate = heapq.heappop(self._slow)[2]
+        before = self.budget.spent
+        self.tried += 1
+        if self._slow_judge(candidate):
+            self._found.append(Plausible(candidate, {}, {}, self.tried, slow=True))
+        self._slow_spent += self.budget.spent - before

@@ -1,0 +1,112 @@
+"""Suspect lines from what failing and passing tests execute, joined with what the failure's own frames tell.
+
+On real projects the function at fault runs in the failing test nearly always, but stands in its traceback seldom.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from pytest_selfheal.localize import ochiai
+from pytest_selfheal.propose.search.observe import Trace
+from pytest_selfheal.propose.search.source import Source
+from pytest_selfheal.types import Suspect
+
+MAX_FUNCTIONS = 60
+DEPTH_DECAY = 0.93
+"""How much less suspicious a function is for each project function between it and the test."""
+NAMED = 1.25
+"""Factor for a function whose name stands in the test's name."""
+MODULE_LEVEL = 0.25
+"""Suspiciousness of a file's module level (constants, class attributes, signatures), relative to its best function."""
+
+
+def suspects(
+    failing: Sequence[Trace],
+    passing: Sequence[Trace],
+    known: Iterable[Suspect],
+    sources: Mapping[str, Source],
+    absolute: Mapping[str, str],
+    test_names: Iterable[str],
+) -> tuple[Suspect, ...]:
+    """Suspects for :func:`~pytest_selfheal.propose.search.generate.generate`, most suspicious first.
+
+    ``absolute`` maps paths of ``sources`` to the real paths that traces use.
+    """
+    words = {word for name in test_names for word in name.lower().replace("[", "_").split("_") if len(word) > 2}
+    frames: dict[tuple[str, str], float] = {}
+    lines: dict[tuple[str, int], float] = {}
+    for suspect in known:
+        if suspect.path in sources:
+            name = sources[suspect.path].function_at(suspect.line) if suspect.line else suspect.function
+            key = (suspect.path, name)
+            frames[key] = max(frames.get(key, 0.0), suspect.score)
+            if suspect.line:
+                lines[suspect.path, suspect.line] = suspect.score
+    ranked: list[tuple[float, str, str, dict[int, float], str]] = []
+    for path, source in sources.items():
+        real = absolute[path]
+        scores = _line_scores(real, failing, passing)
+        depths = _depths(real, failing)
+        best_of_file = 0.0
+        for qualname, node in source.functions.items():
+            if ".<locals>." in qualname:
+                continue
+            first = node.body[0].lineno
+            own = {n: s for n, s in scores.items() if first <= n <= (node.end_lineno or first)}
+            framed = frames.get((path, qualname), 0.0)
+            if not own and not framed:
+                continue
+            start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            score = max(own.values(), default=0.3) * DEPTH_DECAY ** depths.get(start, 3)
+            if words & set(node.name.lower().strip("_").split("_")):
+                score *= NAMED
+            # A frame of the traceback adds to what coverage says; on its own it says little.
+            score = score * (0.6 + 0.4 * framed)
+            for line, value in lines.items():
+                if line[0] == path and first <= line[1] <= (node.end_lineno or first):
+                    own[line[1]] = max(own.get(line[1], 0.0), 0.6) + 0.4 * value
+            best_of_file = max(best_of_file, score)
+            ranked.append((score, path, qualname, own, "runs in the failing tests" if own else "in the traceback"))
+        if best_of_file or any(key[0] == path for key in frames):
+            ranked.append((MODULE_LEVEL * (best_of_file or 0.5), path, "<module>", {}, "module level"))
+    ranked.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
+    found: list[Suspect] = []
+    for score, path, qualname, own, why in ranked[:MAX_FUNCTIONS]:
+        top = max(own.values(), default=1.0) or 1.0
+        found.append(Suspect(path, 0, qualname, score, why))
+        for line, value in sorted(own.items()):
+            found.append(Suspect(path, line, qualname, score * value / top, why))
+    return tuple(found)
+
+
+def _line_scores(real: str, failing: Sequence[Trace], passing: Sequence[Trace]) -> dict[int, float]:
+    failed_with: dict[int, int] = {}
+    passed_with: dict[int, int] = {}
+    for traces, counts in ((failing, failed_with), (passing, passed_with)):
+        for trace in traces:
+            for line in trace.lines.get(real, ()):
+                counts[line] = counts.get(line, 0) + 1
+    return {n: ochiai(count, len(failing), passed_with.get(n, 0)) for n, count in failed_with.items()}
+
+
+def _depths(real: str, failing: Sequence[Trace]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for trace in failing:
+        for (path, line), depth in trace.depths.items():
+            if path == real:
+                found[line] = min(found.get(line, 99), depth)
+    return found
+
+
+def executed_files(traces: Iterable[Trace]) -> dict[str, float]:
+    """Real paths of the files that ran, with the share of all executed lines that were theirs."""
+    counts: dict[str, int] = {}
+    for trace in traces:
+        for path, lines in trace.lines.items():
+            if lines:
+                counts[path] = counts.get(path, 0) + len(lines)
+    total = math.fsum(counts.values()) or 1.0
+    return {os.path.realpath(path): count / total for path, count in counts.items()}
