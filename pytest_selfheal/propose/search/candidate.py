@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -74,7 +75,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 def overlap(edits: Sequence[Edit]) -> bool:
     """Whether two of the edits touch the same characters (two insertions at one place do)."""
     ordered = sorted(edits)
-    return any(b.start < a.end or (a.start == b.start) for a, b in zip(ordered, ordered[1:], strict=False))
+    return any(b.start < a.end or a.start == b.start for a, b in itertools.pairwise(ordered))
 
 
 def trimmed(text: str, edit: Edit) -> Edit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ class Context:
     """Function → variable → reprs of values seen while the failing tests ran."""
     messages: tuple[str, ...] = ()
     """``Type: message`` of the failures' exceptions."""
+    calls: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
+    """Function name → positional argument values of the tests' calls that are plain literals."""
 
     @classmethod
     def build(
@@ -62,7 +65,7 @@ class Context:
         observed: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
     ) -> Context:
         """Gather all of it; ``tests`` is the failing tests' source text."""
-        expected, inputs, wanted = _from_tests(tests)
+        expected, inputs, wanted, calls = _from_tests(tests)
         docs = [doc for source in sources.values() for doc in _docstrings(source.tree)]
         messages = tuple(dict.fromkeys(f"{r.exception}: {r.message}" for f in failures for r in f.chain))
         words = {w.lower() for text in (*docs, *messages, *tests) for w in re.findall(r"[A-Za-z]{3,}", text[:20_000])}
@@ -90,6 +93,7 @@ class Context:
             ),
             observed=seen,
             messages=messages,
+            calls={name: tuple(rows) for name, rows in calls.items()},
         )
 
 
@@ -116,8 +120,12 @@ def _constants(node: ast.AST) -> list[object]:
     return found
 
 
-def _from_tests(tests: Sequence[str]) -> tuple[list[object], list[object], list[str]]:
-    """Constants that tests compare with, constants that they pass in, and exception names they want."""
+_Calls = dict[str, list[tuple[object, ...]]]
+
+
+def _from_tests(tests: Sequence[str]) -> tuple[list[object], list[object], list[str], _Calls]:
+    """Constants that tests compare with, constants that they pass in, exception names they want, calls with literals."""
+    calls: _Calls = {}
     expected: list[object] = []
     inputs: list[object] = []
     wanted: list[str] = []
@@ -129,10 +137,13 @@ def _from_tests(tests: Sequence[str]) -> tuple[list[object], list[object], list[
         for node in ast.walk(tree):
             if isinstance(node, ast.Compare):
                 for side in (node.left, *node.comparators):
-                    calls = any(isinstance(n, ast.Call) for n in ast.walk(side))
-                    (inputs if calls else expected).extend(_constants(side))
+                    called = any(isinstance(n, ast.Call) for n in ast.walk(side))
+                    (inputs if called else expected).extend(_constants(side))
             elif isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if node.args and name and len(calls.setdefault(name, [])) < 50:
+                    with contextlib.suppress(ValueError, TypeError, MemoryError, RecursionError):
+                        calls[name].append(tuple(ast.literal_eval(a) for a in node.args))
                 if name in ("raises", "assertRaises", "assertRaisesRegex", "warns") and node.args:
                     wanted += [
                         n.attr if isinstance(n, ast.Attribute) else n.id
@@ -144,7 +155,7 @@ def _from_tests(tests: Sequence[str]) -> tuple[list[object], list[object], list[
                     inputs.extend(_constants(node.args[0]))
                 else:
                     inputs.extend(v for a in (*node.args, *(k.value for k in node.keywords)) for v in _constants(a))
-    return _unique(expected), _unique(inputs), list(dict.fromkeys(wanted))
+    return _unique(expected), _unique(inputs), list(dict.fromkeys(wanted)), calls
 
 
 def _dedent(text: str) -> str:

@@ -8,6 +8,7 @@ import io
 import re
 import sys
 import tokenize
+import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from types import CodeType
@@ -140,7 +141,9 @@ class Source:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
-        self.tree = ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.tree = ast.parse(text)
         self.parents: dict[ast.AST, ast.AST] = {}
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
@@ -371,7 +374,9 @@ class Source:
         end += len(text) - len(self.text)
         lines = self.line_of(start) - 1 - header.count("\n")
         unit = "\n" * lines + header + text[start:end] + "\n"
-        code = compile(unit, self.path, "exec", flags=self._flags, dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `x is 1` and its like: the candidate's business, not the user's
+            code = compile(unit, self.path, "exec", flags=self._flags, dont_inherit=True)
         found: dict[str, CodeType] = {}
         outer = candidate.function.split(".<locals>.")[0]
         target: CodeType | None = code

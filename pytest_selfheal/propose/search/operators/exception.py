@@ -1,0 +1,113 @@
+"""Exceptions: the type raised or caught, tuples widened, a statement wrapped in ``try``, re-raised as what callers expect."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from pytest_selfheal.propose.search.candidate import Draft, Edit
+from pytest_selfheal.propose.search.context import Context
+from pytest_selfheal.propose.search.operators.block import insert, lines, reindent, text_of, unit
+from pytest_selfheal.propose.search.operators.edit import short, swap
+from pytest_selfheal.propose.search.source import Region
+
+_COMMON = ("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "RuntimeError", "NotImplementedError")
+_MORE = (
+    "OSError",
+    "StopIteration",
+    "ZeroDivisionError",
+    "OverflowError",
+    "LookupError",
+    "UnicodeDecodeError",
+    "ImportError",
+)
+
+
+def propose(region: Region, context: Context) -> Iterator[Draft]:
+    source = region.source
+    seen = [m.partition(":")[0].rpartition(".")[2] for m in context.messages]
+    raised = [n for n in dict.fromkeys(seen) if n.isidentifier() and n not in ("AssertionError", "Failed")]
+    wanted = list(context.expected_exceptions)
+    own = [n for n in context.names if n.endswith(("Error", "Exception", "Warning"))][:12]
+    types = list(dict.fromkeys([*wanted, *raised, *own, *_COMMON]))
+    for node in region.nodes:
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            target = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            if isinstance(target, (ast.Name, ast.Attribute)):
+                for name in types:
+                    factor = 4.0 if name in wanted else 1.0
+                    yield swap(source, target, name, "exception/raise", factor)
+        elif isinstance(node, ast.ExceptHandler) and node.type is not None:
+            yield from _handler(region, node, [*raised, *wanted, *own, *_COMMON, *_MORE], raised)
+        elif isinstance(node, ast.Return) and wanted:
+            for name in wanted[:2]:
+                edit = Edit(
+                    *source.span(node), f'raise {name}("{short(source.segment(node)).replace(chr(34), chr(39))}")'
+                )
+                yield Draft((edit,), "exception/instead", f"raise {name}")
+    if not isinstance(region.node, ast.Module):
+        yield from _wrapped(region, raised, wanted)
+
+
+def _handler(region: Region, node: ast.ExceptHandler, types: list[str], raised: list[str]) -> Iterator[Draft]:
+    source = region.source
+    assert node.type is not None
+    text = source.segment(node.type)
+    for name in dict.fromkeys(types):
+        if name in text.replace("(", " ").replace(")", " ").replace(",", " ").split():
+            continue
+        factor = 4.0 if name in raised else 1.0
+        wide = f"{text[:-1].rstrip().rstrip(',')}, {name})" if isinstance(node.type, ast.Tuple) else f"({text}, {name})"
+        if isinstance(node.type, ast.Tuple) and not text.startswith("("):
+            wide = f"({text}, {name})"
+        yield Draft((Edit(*source.span(node.type), wide),), "exception/widen", f"catch {name} too", factor)
+        yield Draft((Edit(*source.span(node.type), name),), "exception/catch", f"catch {name}", factor * 0.5)
+    step = source.indent_of(node.body[0])
+    place = insert(source, node.body[-1], "raise", after=True)
+    if place is not None and not isinstance(node.body[-1], (ast.Raise, ast.Return)):
+        yield Draft((place,), "exception/reraise", "raise again")
+    for word in ("pass", "continue", "return None", "return False", "raise"):
+        span = lines(source, node.body[0]), lines(source, node.body[-1])
+        if span[0] and span[1]:
+            edit = Edit(span[0][0], span[1][1], f"{step}{word}{source.newline}")
+            yield Draft((edit,), "exception/action", f"{word} in the handler")
+
+
+def _wrapped(region: Region, raised: list[str], wanted: list[str]) -> Iterator[Draft]:
+    """One statement in ``try``; the handler raises what the test wants, or returns, skips or sets a default."""
+    source = region.source
+    step = unit(source)
+    caught = raised[:3] or ["Exception"]
+    inner = [n for n in (*caught, *(() if raised else _COMMON[:5])) if n not in wanted and n != "Exception"]
+    for node in region.statements:
+        if not isinstance(node, (ast.Assign, ast.Expr, ast.Return, ast.AugAssign, ast.For, ast.With)):
+            continue
+        span, text = lines(source, node), text_of(source, node)
+        if (
+            span is None
+            or text is None
+            or '"""' in text
+            or not any(isinstance(n, (ast.Call, ast.Subscript, ast.Attribute)) for n in ast.walk(node))
+        ):
+            continue
+        indent = source.indent_of(node)
+        actions = [f'raise {w}("{_words(source.segment(node))}") from error' for w in wanted[:2]]
+        if not wanted:
+            actions += ["return None", "return False", "pass", "return []", 'return ""', "return 0"]
+            actions += [f"return {p}" for p in region.parameters[:3] if p not in ("self", "cls")]
+            if isinstance(node, ast.Assign):
+                actions += [f"{source.segment(node.targets[0])} = {v}" for v in ("None", "[]", '""', "0", "{}")]
+            if any(isinstance(a, (ast.For, ast.While)) for a in source.ancestors(node)):
+                actions += ["continue", "break"]
+        body = reindent(text, indent, indent + step)
+        nl = source.newline
+        for name in inner[:5]:
+            for action in actions:
+                head = f"except {name} as error" if action.endswith("from error") else f"except {name}"
+                new = f"{indent}try:{nl}{body}{indent}{head}:{nl}{indent}{step}{action}{nl}"
+                key = "exception/wrap/translate" if "from error" in action else "exception/wrap"
+                yield Draft((Edit(*span, new),), key, f"on {name}: {action}")
+
+
+def _words(text: str) -> str:
+    return "failed: " + short(text, 40).replace("\\", "").replace('"', "'")
