@@ -1,6 +1,7 @@
 """Turn a red test into a trustworthy patch.
 
 The pytest plugin lives in :mod:`pytest_selfheal.plugin`; from Python, use :func:`pytest_selfheal.heal`.
+PYTEST_DONT_REWRITE: nothing here asserts on a user's behalf, and children import these modules before pytest does.
 """
 
 from __future__ import annotations

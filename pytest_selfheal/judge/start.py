@@ -1,12 +1,22 @@
 """Started as a script in a child: ``python start.py ARGS`` is ``pytest ARGS`` without the current folder on ``sys.path``.
 
-``python -m pytest`` would put it there, and a test that fails with a bare ``pytest`` would pass.
+``python -m pytest`` would put it there, and a test that fails with a bare ``pytest`` would pass. Our own modules are
+imported before pytest hooks the import system to rewrite assertions: compiled once at installation, not in every child.
 """
 
+import importlib
 import sys
 
-if __name__ == "__main__":
+
+def main() -> int:
     del sys.path[0]  # this file's own folder
+    for name in sys.argv[1:]:
+        if name.startswith("pytest_selfheal."):
+            importlib.import_module(name)
     import pytest
 
-    raise SystemExit(pytest.console_main())
+    return int(pytest.console_main())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
