@@ -25,7 +25,6 @@ from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.project import Project
 from pytest_selfheal.propose import Proposer
-from pytest_selfheal.record.progress import Progress
 from pytest_selfheal.rounds import Rounds, Tools
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Attempt, Diagnosis, Failure, Outcome, Patch, RunReport, StopReason
@@ -110,25 +109,26 @@ class Healer:
         self._number = 0
         self._texts: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
         self._tools: dict[str, Tools] = {}
-        self.progress = Progress.of_config(config)
+        self.progress = _progress(config)
         self._models = _Models(self)
 
     def work(self, failures: Sequence[Failure]) -> str:
         """All stages; returns the run's stop word."""
         self.diagnoses: list[Diagnosis] = []
         try:
-            with self.progress:
-                if failures:
-                    self._first_wave(failures)
-                    self._second_wave()
-                    self._check_together()
-                if self.settings.generate_tests:
-                    self._generate_tests()
+            if failures:
+                self._first_wave(failures)
+                self._second_wave()
+                self._check_together()
+            if self.settings.generate_tests:
+                self._generate_tests()
         except KeyboardInterrupt:
             self.stop.set()
             process.stop_everything()
             self._interrupt()
             return "interrupted"
+        finally:
+            self.progress.close()
         if time.monotonic() > self.deadline:
             return "time_limit"
         return "finished"
@@ -137,7 +137,7 @@ class Healer:
 
     def _first_wave(self, failures: Sequence[Failure]) -> None:
         self.diagnoses = self._diagnose(failures, self.workshop)  # for a report, should Ctrl-C come while reproducing
-        self.progress.note(f"self-heal: running {len(failures)} failures again, unpatched")
+        self.progress.note(f"running {len(failures)} failures again, unpatched")
         seen = reproduce(self.workshop, failures)
         real = [each.failure for each in seen if each.reason is None]
         gone = [each for each in seen if each.reason is not None]
@@ -182,7 +182,7 @@ class Healer:
         healed = [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
         if len(healed) < 2 or time.monotonic() > self.deadline:
             return
-        self.progress.note("self-heal: checking all patches together")
+        self.progress.note("checking all patches together")
         changes, _left_out = all_changes(healed)
         wanted = [n for outcome in healed for n in (outcome.verdict.failing_now_pass if outcome.verdict else ())]
         affected = self.tools(self.workshop).affected.of([change.path for change in changes], wanted)
@@ -200,7 +200,7 @@ class Healer:
     def _generate_tests(self) -> None:
         from pytest_selfheal.testgen import generate
 
-        self.progress.note("self-heal: generating tests")
+        self.progress.note("generating tests")
         result = generate(self.workshop, tuple(self.outcomes.values()), self.run)
         self.test_generation = result.summary
         for outcome in result.outcomes:
@@ -251,7 +251,7 @@ class Healer:
         if time.monotonic() > self.deadline:
             self._finish(self._closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
             return
-        self.progress.begin(diagnosis.id, diagnosis.nodeids[0])
+        self.progress.update(diagnosis, "diagnosing")
         outcome = self._give_up_early(diagnosis, workshop)
         if outcome is None:
             rounds = Rounds(self.tools(workshop), diagnosis, self._models.proposers(workshop, diagnosis))
@@ -313,7 +313,7 @@ class Healer:
         outcome = write_outcome(self.run, outcome, self.project)
         with self._lock:
             self.outcomes[outcome.diagnosis.id] = outcome
-        self.progress.end(outcome)
+        self.progress.done(outcome)
         if outcome.status == "healed" and self.config is not None and outcome.patch and outcome.verdict:
             self.config.hook.pytest_selfheal_healed(
                 failure=outcome.diagnosis.failure, patch=outcome.patch, verdict=outcome.verdict
@@ -408,6 +408,25 @@ class _PytestHooks:
     def attempt(self, diagnosis: Diagnosis, attempt: Attempt) -> None:
         if self.config is not None:
             self.config.hook.pytest_selfheal_attempt(failure=diagnosis.failure, attempt=attempt)
+
+
+class _Silent:
+    """Progress for nobody."""
+
+    def start(self, total: int) -> None: ...
+    def note(self, words: str) -> None: ...
+    def update(self, diagnosis: Diagnosis, stage: str) -> None: ...
+    def stage(self, id: str, stage: str) -> None: ...
+    def done(self, outcome: Outcome) -> None: ...
+    def close(self) -> None: ...
+
+
+def _progress(config: Any) -> Any:
+    if config is None or not config.pluginmanager.hasplugin("terminalreporter"):
+        return _Silent()
+    from pytest_selfheal.record.progress import Progress
+
+    return Progress(config)
 
 
 @contextlib.contextmanager
