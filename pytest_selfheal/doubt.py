@@ -54,12 +54,22 @@ def signals(
             f"the documentation of {claim.function}() says {other.shown}, the test wants another value for the same call "
             f"({other.where})"
         )
+    # Cases of a parametrised test count by themselves; a nodeid without its parameters stands for the test function.
     passing = {nodeid for nodeid, outcome in outcomes.items() if outcome == "passed"}
-    tested = [other for path, text in test_sources.items() for other in _asserted(path, text) if other.where in passing]
+    passing_functions = {nodeid.partition("[")[0] for nodeid in passing}
+    tested = [
+        other
+        for path, text in test_sources.items()
+        for other in _asserted(path, text)
+        if other.where in passing_functions and other.where != failure.nodeid
+    ]
     opposed = [other for other in tested if other.call == claim.call and other.expected != claim.expected]
     if opposed:
         found.append(f"the passing test {opposed[0].where} asserts {opposed[0].shown} for the same call")
-    siblings = sorted({other.where for other in tested if other.function == claim.function})
+    callers = {f"{path}::{name}" for path, text in test_sources.items() for name in _callers(text, claim.function)} - {
+        failure.nodeid.partition("[")[0]
+    }
+    siblings = sorted(nodeid for nodeid in passing if nodeid.partition("[")[0] in callers)
     if len(siblings) >= 2 and found:
         found.append(
             f"{len(siblings)} other tests of {claim.function}() pass with the code as it is ({siblings[0]}, …)"
@@ -159,15 +169,46 @@ def _examples(docstring: str) -> list[doctest.Example]:
 
 
 def _asserted(path: str, source: str) -> Iterable[Claim]:
-    """Claims of plain test functions; ``where`` is the nodeid."""
+    """Claims of plain test functions, parametrised ones case by case; ``where`` is the nodeid without parameters."""
+    for node in _test_functions(source):
+        for values in _cases(node):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Assert):
+                    claim = _claim(inner.test, f"{path}::{node.name}", values)
+                    if claim is not None:
+                        yield claim
+
+
+def _callers(source: str, function: str) -> Iterable[str]:
+    """Names of the test functions that call ``function`` by its plain name."""
+    for node in _test_functions(source):
+        if any(isinstance(inner, ast.Call) and _name(inner.func) == function for inner in ast.walk(node)):
+            yield node.name
+
+
+def _test_functions(source: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Assert):
-                    claim = _claim(inner.test, f"{path}::{node.name}", {})
-                    if claim is not None:
-                        yield claim
+            yield node
+
+
+def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[dict[str, str]]:
+    """The literal values of each case of a ``parametrize`` decorator, by argument; one empty case without."""
+    for decorator in node.decorator_list:
+        if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("parametrize")):
+            continue
+        try:
+            names = ast.literal_eval(decorator.args[0])
+            rows = ast.literal_eval(decorator.args[1])
+        except (ValueError, IndexError, TypeError):
+            return
+        listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+        for row in rows:
+            values = row if len(listed) > 1 else (row,)
+            yield dict(zip(listed, map(repr, values), strict=False))
+        return
+    yield {}

@@ -255,7 +255,7 @@ class Healer:
         outcome = self._give_up_early(diagnosis, workshop)
         if outcome is None:
             rounds = Rounds(self.tools(workshop), diagnosis, self._models.proposers(workshop, diagnosis))
-            outcome = rounds.run()
+            outcome = self._reconsider(rounds.run(), workshop)
         if outcome.reason == "interrupted":
             return
         if base is not None and outcome.patch is not None:
@@ -286,6 +286,19 @@ class Healer:
                 f"{written} is a stub that was never written; writing it needs a model: add --selfheal-model NAME.",
             )
         return None
+
+    def _reconsider(self, outcome: Outcome, workshop: Workshop) -> Outcome:
+        """A sign that the test is wrong weighs more once no change was found that suits all tests."""
+        if outcome.reason not in ("no_candidate", "attempts_exhausted"):
+            return outcome
+        sources, tests = self._sources(workshop)
+        signs = doubt.signals(outcome.diagnosis.failure, tests, sources, self.project.outcomes)
+        if not signs:
+            return outcome
+        tried = max(outcome.candidates_tried, len(outcome.attempts))
+        signs += (f"none of {tried} changes to the code satisfies this test and the others",)
+        words = "Several signs say that the test is wrong, not the code."
+        return outcome.but(status="skipped", reason="test_suspect", words=words, evidence=signs)
 
     def _sources(self, workshop: Workshop) -> tuple[dict[str, str], dict[str, str]]:
         """Text of all Python files below rootdir (paths relative to it): code under test, and tests."""
