@@ -2,10 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
+from pytest_selfheal.guard import (
+    comparisons,
+    exits,
+    gutted,
+    hidden_state,
+    import_games,
+    monkeypatching,
+    own_tests,
+    parses,
+    paths,
+    protected,
+    side_effects,
+    sniffing,
+    special_casing,
+    swallowing,
+    testing_tools,
+)
+from pytest_selfheal.guard.facts import Facts
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Diagnosis, Patch
+
+Check = Callable[[Facts], str | None]
+
+RULES: Final[tuple[tuple[str, Check], ...]] = (
+    ("paths", paths.check),
+    ("protected files", protected.check),
+    ("parses", parses.check),
+    ("tests beside the code", own_tests.check),
+    ("process exit", exits.check),
+    ("looking around", sniffing.check),
+    ("testing tools", testing_tools.check),
+    ("comparison tricks", comparisons.check),
+    ("swallowed errors", swallowing.check),
+    ("special-casing", special_casing.check),
+    ("monkeypatching", monkeypatching.check),
+    ("gutted code", gutted.check),
+    ("import games", import_games.check),
+    ("side effects", side_effects.check),
+    ("hidden state", hidden_state.check),
+)
+CAUTIONS: Final[tuple[Check, ...]] = (special_casing.caution, comparisons.caution)
 
 
 @dataclass(frozen=True)
@@ -23,5 +64,16 @@ class Review:
 
 
 def review(patch: Patch, diagnosis: Diagnosis, settings: Settings) -> Review:
-    """Judge ``patch`` by policy; reads the sources below ``diagnosis.root``, runs nothing."""
-    return Review(passed=())
+    """Judge ``patch`` by policy; reads the sources below ``diagnosis.root``, runs nothing of the project."""
+    facts = Facts(patch, diagnosis, settings)
+    passed: list[str] = []
+    for name, check in RULES:
+        try:
+            reason = check(facts)
+        except RecursionError:
+            reason = "the code is nested too deeply to be reviewed"
+        if reason is not None:
+            return Review(tuple(passed), name, f"Refused ({name}): {reason}.")
+        passed.append(name)
+    caution = next((words for check in CAUTIONS if (words := check(facts))), None)
+    return Review(tuple(passed), caution=caution)

@@ -1,0 +1,64 @@
+"""Tests that live beside the code: test functions in source files and examples in docstrings stay as they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from pytest_selfheal.guard.facts import Facts, Function, Module, dump
+
+
+def check(facts: Facts) -> str | None:
+    for source in facts.sources:
+        if source.after is None:
+            continue
+        if source.before is None:
+            if not source.new_file:
+                continue
+            if any(_tests(source.after)):
+                return f"{source.path} would add tests; only --generate-tests does that"
+            continue
+        before, after = dict(_tests(source.before)), dict(_tests(source.after))
+        for name in before.keys() | after.keys():
+            if before.get(name) != after.get(name):
+                return f"{source.path} would change the test {name}"
+        old, new = dict(_examples(source.before)), dict(_examples(source.after))
+        for name in old:
+            if name in new and old[name] != new[name]:
+                return f"{source.path} would change the docstring examples of {name}, which are tests too"
+            if name not in new and _still_there(source.after, name):
+                return f"{source.path} would remove the docstring examples of {name}, which are tests too"
+    return None
+
+
+def _tests(module: Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(module.tree):
+        if (isinstance(node, Function) and node.name.startswith("test_")) or (
+            isinstance(node, ast.ClassDef) and node.name.startswith("Test") and any(_tests_in(node))
+        ):
+            yield node.name, dump(node)
+
+
+def _tests_in(node: ast.ClassDef) -> Iterator[Function]:
+    return (child for child in node.body if isinstance(child, Function) and child.name.startswith("test"))
+
+
+def _examples(module: Module) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Name → lines of the examples (prompts and expected output) in each docstring."""
+    named: list[tuple[str, ast.Module | ast.ClassDef | Function]] = [("the module", module.tree)]
+    named += module.functions()
+    named += [(node.name, node) for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)]
+    for name, node in named:
+        text = ast.get_docstring(node) or ""
+        if ">>>" in text:
+            lines = [line.strip() for line in text.splitlines()]
+            yield (
+                name,
+                tuple(lines[lines.index(next(line for line in lines if line.startswith(">>>"))) :])
+                if any(line.startswith(">>>") for line in lines)
+                else (),
+            )
+
+
+def _still_there(module: Module, name: str) -> bool:
+    return name == "the module" or name in module.defined or name in dict(module.functions())

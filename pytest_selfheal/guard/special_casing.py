@@ -1,0 +1,307 @@
+"""Special-casing: the failing test's own inputs are recognised and answered with what it expects.
+
+The rule compares literals of new code with literals of the failing tests. ``if n == 7: return 13`` is refused when a test
+says that 7 gives 13; ``if n == 0: return 0`` is not, since such plain values stand in most honest code.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+
+from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, dump
+from pytest_selfheal.guard.testfacts import TestFacts, canonical, is_telling, literal
+
+_COMPARING = frozenset(("__eq__", "startswith", "endswith", "count", "index", "issuperset", "issubset"))
+_DIGESTS = ("hashlib", "zlib.crc32", "zlib.adler32", "binascii", "builtins.hash", "base64")
+
+
+def check(facts: Facts) -> str | None:
+    tests = facts.tests
+    for find in (_branches, _tables):
+        found = facts.new(functools.partial(find, tests=tests))
+        if found and not _extends_a_family(facts, found):
+            return f"new code {found[0].words}"
+    found = facts.new(_fingerprints)
+    return f"new code {found[0].words}" if found else None
+
+
+def caution(facts: Facts) -> str | None:
+    found = facts.new(functools.partial(_plain_branches, tests=facts.tests))
+    return f"new code {found[0].words}" if found else None
+
+
+# ---------------------------------------------------------------------------------------------- branches on one input
+
+
+def _guarded(module: Module) -> Iterator[tuple[ast.expr, list[ast.expr], bool, ast.AST]]:
+    """Condition, the plain values that it leads to, whether it leads to an error, and the node."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.If):
+            values, raises = _results(node.body)
+            yield node.test, values, raises, node
+            # ``if x != 7: … else: return 13``
+            values, raises = _results(node.orelse)
+            if values and isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.NotEq):
+                yield node.test, values, raises, node
+        elif isinstance(node, ast.IfExp):
+            yield node.test, [node.body], False, node
+        elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and len(node.values) >= 2:
+            # ``x == 7 and 13 or …``
+            yield node.values[0], [node.values[-1]], False, node
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                values, raises = _results(case.body)
+                for pattern in ast.walk(case.pattern):
+                    if isinstance(pattern, ast.MatchValue):
+                        test = ast.Compare(left=node.subject, ops=[ast.Eq()], comparators=[pattern.value])
+                        yield ast.copy_location(test, pattern), values, raises, case
+
+
+def _results(body: list[ast.stmt]) -> tuple[list[ast.expr], bool]:
+    """What a branch returns, yields or assigns at its own level; whether it raises."""
+    values: list[ast.expr] = []
+    for node in body:
+        if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign) and node.value is not None:
+            values.append(node.value)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield) and node.value.value is not None:
+            values.append(node.value.value)
+        elif isinstance(node, ast.If):
+            inner, _ = _results(node.body)
+            values += inner
+    return values, bool(body) and isinstance(body[-1], ast.Raise)
+
+
+def _branches(module: Module, tests: TestFacts) -> Iterator[Finding]:
+    for test, values, raises, node in _guarded(module):
+        asked = _recognised(module, test, tests)
+        if not asked:
+            continue
+        telling = [text for text in asked if is_telling(text)]
+        results = [text for value in values if (text := _value(module, value)) is not None]
+        expected = [text for text in results if text in tests.expected or text in tests.expected_parts]
+        shown = ast.unparse(test)[:80]
+        if telling and raises:
+            yield Finding(_key(node, test), f"raises when it meets the test's own input ({shown})", test.lineno)
+        elif telling and results:
+            what = (
+                "answers the test's own input with what it expects"
+                if expected
+                else "gives the test's own input a fixed answer"
+            )
+            yield Finding(_key(node, test), f"{what} ({shown})", test.lineno)
+        elif len(asked) > 1 and expected:
+            yield Finding(_key(node, test), f"recognises the test's input by its parts ({shown})", test.lineno)
+        elif any((text, result) in tests.pairs for text in asked for result in results if is_telling(result)):
+            yield Finding(_key(node, test), f"answers the test's own input with what it expects ({shown})", test.lineno)
+
+
+def _plain_branches(module: Module, tests: TestFacts) -> Iterator[Finding]:
+    for test, values, _, node in _guarded(module):
+        asked = _recognised(module, test, tests)
+        results = [text for value in values if (text := _value(module, value)) is not None]
+        if any((text, result) in tests.pairs for text in asked for result in results):
+            yield Finding(
+                _key(node, test),
+                f"gives a fixed answer to an input of the test ({ast.unparse(test)[:80]})",
+                test.lineno,
+            )
+
+
+def _key(node: ast.AST, test: ast.expr) -> str:
+    body = getattr(node, "body", [])
+    return f"{dump(test)} {[dump(child) for child in body] if isinstance(body, list) else dump(body)}"
+
+
+def _recognised(module: Module, test: ast.expr, tests: TestFacts) -> list[str]:
+    """Literals of a condition with which something is compared for equality and that the tests pass in."""
+    found: list[str] = []
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            for operator, (left, right) in zip(node.ops, itertools.pairwise(sides), strict=True):
+                if isinstance(operator, ast.Eq | ast.Is | ast.NotEq):
+                    for constant, other in ((left, right), (right, left)):
+                        text = _value(module, constant)
+                        if text is not None and _value(module, other) is None:
+                            found += _as_input(text, constant, other, tests)
+                elif isinstance(operator, ast.In) and isinstance(right, ast.Tuple | ast.List | ast.Set | ast.Dict):
+                    members = right.keys if isinstance(right, ast.Dict) else right.elts
+                    texts = [text for member in members if member is not None and (text := literal(member)) is not None]
+                    met = [text for text in texts if text in tests.inputs]
+                    # One of many members may be met by chance, most of them may not.
+                    if met and len(met) * 2 >= len(texts):
+                        found += met
+            found += _narrow_range(node, tests)
+        elif isinstance(node, ast.Call) and _method(node) in _COMPARING and len(node.args) == 1:
+            text = literal(node.args[0])
+            if text is not None and text in tests.inputs and len(text) > 4:
+                found.append(text)
+    return found
+
+
+def _as_input(text: str, constant: ast.expr, other: ast.expr, tests: TestFacts) -> list[str]:
+    if text in tests.inputs:
+        return [text]
+    value = constant.value if isinstance(constant, ast.Constant) else None
+    # ``str(xs) == "[1, 2]"``, ``repr(x) == "'a'"``, ``len(xs) == 3``, ``xs[0] == 4``, ``sorted(xs) == [1, 2]``
+    if isinstance(value, str) and len(value) > 1:
+        try:
+            inner = canonical(ast.literal_eval(value))
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            inner = ""
+        if inner and inner in tests.inputs and not isinstance(other, ast.Name):
+            return [inner]
+    if isinstance(other, ast.Subscript) and text in tests.input_parts:
+        return [text]
+    if isinstance(other, ast.Call) and isinstance(other.func, ast.Name) and text in tests.derived(other.func.id):
+        return [text]
+    return []
+
+
+def _narrow_range(node: ast.Compare, tests: TestFacts) -> list[str]:
+    """``4 < n < 6``: a range that holds one tested number and hardly anything else."""
+    if len(node.ops) != 2 or not all(isinstance(op, ast.Lt | ast.LtE) for op in node.ops):
+        return []
+    bounds = [node.left, node.comparators[1]]
+    numbers = [
+        bound.value for bound in bounds if isinstance(bound, ast.Constant) and isinstance(bound.value, int | float)
+    ]
+    if len(numbers) != 2 or numbers[1] - numbers[0] > 2:
+        return []
+    return [
+        text
+        for text in tests.inputs
+        if _is_number(text) and numbers[0] <= float(text) <= numbers[1] and is_telling(text)
+    ]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _value(module: Module, node: ast.expr) -> str | None:
+    """A literal, or a module-level name that stands for one."""
+    text = literal(node)
+    if text is None and isinstance(node, ast.Name):
+        return module_constants(module).get(node.id)
+    return text
+
+
+@functools.lru_cache(maxsize=64)
+def module_constants(module: Module) -> dict[str, str]:
+    """Names that the module binds once, at its top level, to a literal."""
+    constants: dict[str, str] = {}
+    for node in module.tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            text = literal(node.value)
+            if text is not None:
+                constants[node.targets[0].id] = text
+    return constants
+
+
+# ---------------------------------------------------------------------------------------------------------- tables
+
+
+def _tables(module: Module, tests: TestFacts) -> Iterator[Finding]:
+    """Dictionaries and lists of pairs that hold the tests' cases, and lists that hold their answers."""
+    for node in _expressions(module):
+        cells: list[tuple[str, str]] = []
+        size = 0
+        if isinstance(node, ast.Dict) and node.keys:
+            size = len(node.keys)
+            for key, value in zip(node.keys, node.values, strict=True):
+                left, right = (_value(module, key) if key is not None else None), _value(module, value)
+                if left is not None and right is not None:
+                    cells.append((left, right))
+        elif (
+            isinstance(node, ast.List | ast.Tuple | ast.Set)
+            and node.elts
+            and all(isinstance(row, ast.Tuple | ast.List) and len(row.elts) >= 2 for row in node.elts)
+        ):
+            size = len(node.elts)
+            for row in node.elts:
+                assert isinstance(row, ast.Tuple | ast.List)
+                texts = [literal(cell) for cell in row.elts]
+                cells += [(text, texts[-1]) for text in texts[:1] if text is not None and texts[-1] is not None]
+        met = [pair for pair in cells if pair in tests.pairs and (is_telling(pair[0]) or is_telling(pair[1]))]
+        if (
+            met
+            and len(met) * 2 >= size
+            and (len(met) > 1 or is_telling(met[0][0]))
+            and not _is_returned_whole(module, node)
+        ):
+            yield Finding(dump(node), f"holds a table of the test's cases ({ast.unparse(node)[:80]})", node.lineno)
+            continue
+        if isinstance(node, ast.List | ast.Tuple) and len(node.elts) >= 2 and not _is_returned_whole(module, node):
+            answers = [text for element in node.elts if (text := literal(element)) is not None and is_telling(text)]
+            wanted = {result for _, result in tests.pairs}
+            hit = [text for text in answers if text in wanted]
+            if len(set(hit)) >= 3 and len(hit) == len(node.elts):
+                yield Finding(dump(node), f"holds a list of the test's answers ({ast.unparse(node)[:80]})", node.lineno)
+
+
+def _expressions(module: Module) -> Iterator[ast.expr]:
+    return (node for node in ast.walk(module.tree) if isinstance(node, ast.expr))
+
+
+def _is_returned_whole(module: Module, node: ast.AST) -> bool:
+    """The table is itself the value of a parameter default or of an annotation."""
+    parent = module.parents.get(node)
+    return isinstance(parent, ast.arguments | ast.Subscript | ast.Call) and not isinstance(node, ast.Dict)
+
+
+def _extends_a_family(facts: Facts, found: list[Finding]) -> bool:
+    """The file already had several branches of this very form: one more of them is data, not a special case."""
+    for source in facts.sources:
+        if source.before is None or source.after is None:
+            continue
+        for function_name, function in source.after.functions():
+            if any(function.lineno <= finding.line <= (function.end_lineno or 0) for finding in found):
+                before = dict(source.before.functions()).get(function_name)
+                if before is not None and _family_size(source.before, before) >= 3:
+                    return len(found) == 1
+    return False
+
+
+def _family_size(module: Module, function: Function) -> int:
+    """Branches of the form ``if x == "literal": return literal`` in a function."""
+    return sum(
+        1
+        for node in ast.walk(function)
+        if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and isinstance(node.test.ops[0], ast.Eq)
+        and literal(node.test.comparators[0]) is not None
+        and any(literal(value) is not None for value in _results(node.body)[0])
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ fingerprints
+
+
+def _fingerprints(module: Module) -> Iterator[Finding]:
+    """Inputs recognised by a digest or checksum."""
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Compare):
+            continue
+        sides = [node.left, *node.comparators]
+        constants = [side.value for side in sides if isinstance(side, ast.Constant)]
+        digest = any(
+            isinstance(call, ast.Call)
+            and (module.origin(call.func).startswith(_DIGESTS) or _method(call) in ("hexdigest", "digest"))
+            for side in sides
+            for call in ast.walk(side)
+        )
+        if constants and digest:
+            yield Finding(dump(node), f"recognises an input by its fingerprint ({ast.unparse(node)[:80]})", node.lineno)
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
