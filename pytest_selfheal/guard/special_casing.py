@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, dump
 from pytest_selfheal.guard.testfacts import TestFacts, canonical, is_telling, literal
