@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -36,3 +36,8 @@ def pytest_selfheal_healed(failure: Failure, patch: Patch, verdict: Verdict) -> 
 @pytest.hookspec
 def pytest_selfheal_report(report: RunReport) -> None:
     """Called with the whole report after it was written."""
+
+
+@pytest.hookspec
+def pytest_selfheal_bench_metrics(task_id: str, result: dict[str, Any]) -> dict[str, Any] | None:
+    """Own figures for one scored benchmark task (JSON data); they are kept under ``metrics`` of its result line."""

@@ -48,7 +48,7 @@ def canonical(value: Any, depth: int = 0) -> Any:
         state = {}
     if state:
         return ["object", type(value).__name__, canonical(dict(state), depth + 1)]
-    return ["object", type(value).__name__, repr(value)[:1000] if type(value).__repr__ is not object.__repr__ else ""]
+    return ["object", type(value).__name__, repr(value)[:1000] if _has_own_repr(value) else ""]
 
 
 def _all(values: Any, depth: int) -> list[Any]:
@@ -56,3 +56,8 @@ def _all(values: Any, depth: int) -> list[Any]:
     if len(items) > MAX_ITEMS:
         raise TooBig
     return items
+
+
+def _has_own_repr(value: Any) -> bool:
+    """Object's own shows an address."""
+    return any("__repr__" in vars(base) for base in type(value).__mro__ if base is not object)

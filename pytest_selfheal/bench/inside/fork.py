@@ -57,7 +57,7 @@ def forked(function: Callable[[], Any], *, cpu: float, memory_mib: float) -> tup
 
 
 def _read(fd: int, deadline: float) -> tuple[bytes, bool]:
-    chunks = []
+    chunks: list[bytes] = []
     while True:
         remaining = deadline - time.monotonic()
         if remaining <= 0:

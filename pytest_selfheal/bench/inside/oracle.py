@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pytest_selfheal.bench.inside.calls import freeze, observe
-from pytest_selfheal.bench.inside.domain import Domain, Mutator
+from pytest_selfheal.bench.inside.domain import Call, Domain, Mutator
 from pytest_selfheal.bench.inside.fork import forked
 from pytest_selfheal.bench.inside.module import load, run_tests
 
@@ -48,9 +48,9 @@ def _observe(job: dict[str, Any]) -> list[tuple[str, list[Any]]]:
     return list(found.items())
 
 
-def _recorded(job: dict[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+def _recorded(job: dict[str, Any]) -> list[Call]:
     """Arguments of the outermost calls that the tests make, as they were before the call."""
-    calls = [(tuple(json.loads(text)), {}) for text in job["calls"]]
+    calls: list[Call] = [(tuple(json.loads(text)), {}) for text in job["calls"]]
     if calls:
         return calls[:MAX_RECORDED]
     namespace = load(job["module"])
@@ -65,7 +65,7 @@ def _recorded(job: dict[str, Any]) -> list[tuple[tuple[Any, ...], dict[str, Any]
 class _Recorder:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+        self.calls: list[Call] = []
         self.depth = 0
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
@@ -82,7 +82,7 @@ class _Recorder:
         return getattr(self.function, name)
 
 
-def _inputs(recorded: list[tuple[tuple[Any, ...], dict[str, Any]]], seed: int) -> Iterator[str]:
+def _inputs(recorded: list[Call], seed: int) -> Iterator[str]:
     """Frozen inputs: mutants first to last; never the recorded ones themselves, which the tests judge already."""
     kept = []
     for call in recorded:

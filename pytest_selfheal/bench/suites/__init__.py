@@ -73,7 +73,7 @@ def _unique(pairs: Sequence[tuple[Task, Answer]], malformed: Sequence[Malformed]
 
 
 def _worked_examples(shots: Sequence[tuple[Task, Answer]]) -> str:
-    parts = []
+    parts: list[str] = []
     for task, answer in shots:
         if answer.reference is None:
             raise UsageError(

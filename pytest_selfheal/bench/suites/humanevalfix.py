@@ -46,7 +46,8 @@ def make(record: Mapping[str, Any], visible: Visible, broken: str) -> tuple[Task
     shown = source.check_test(record["test"], entry)
     if shown is None:
         return Malformed(task_id, "test has no final call of its check function")
-    module, notes = broken, []
+    module = broken
+    notes: list[str] = []
     if visible == "tests":
         tests = {source.TEST_PATH: shown.encode()}
     else:
@@ -67,7 +68,8 @@ def _body(program: str, declaration: str) -> str:
 
 def examples(record: Mapping[str, Any]) -> tuple[str | None, list[str]]:
     """The visible example tests as a pytest file, and what was wrong with the published ones."""
-    entry, notes = record["entry_point"], []
+    entry = record["entry_point"]
+    notes: list[str] = []
     published = record.get("example_test")
     if isinstance(published, str) and published.strip():
         problem = source.syntax_problem(published)

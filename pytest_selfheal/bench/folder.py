@@ -1,0 +1,45 @@
+"""The healer's project: a folder of its own with the module and the visible tests, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_selfheal.bench.isolate import write
+from pytest_selfheal.bench.task import Task
+
+INI = b"[pytest]\nfilterwarnings =\n"
+
+
+@contextlib.contextmanager
+def project_of(task: Task) -> Iterator[Path]:
+    """A fresh project folder for ``task``; removed afterwards.
+
+    It lies in the temp folder, outside any repository, and has an ini file of its own, so that no other project's
+    settings reach the tests.
+    """
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="selfheal-bench-")))
+    try:
+        write(folder, {"pytest.ini": INI, **task.project()})
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def merged(before: dict[str, bytes], versions: list[dict[str, bytes]]) -> dict[str, bytes]:
+    """``before`` with several independent changes; where two change the same place differently, the first stays."""
+    from pytest_selfheal.record.patch import merge3
+
+    result = dict(before)
+    for version in versions:
+        for path, after in version.items():
+            base, ours = before.get(path, b""), result.get(path, b"")
+            if ours in (base, after):
+                result[path] = after
+            else:
+                result[path] = merge3(base, ours, after) or ours
+    return result
