@@ -87,6 +87,7 @@ def heal_run(
         return report
     finally:
         process.stop_everything()
+        process.allow_starting()  # the next run of this interpreter may begin with a run of its tests
         run.close()
 
 
