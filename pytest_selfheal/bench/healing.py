@@ -53,7 +53,11 @@ class Runner:
         line = self._scored(task, number, report)
         spent = time.perf_counter() - started
         return replace(
-            line, seconds=round(spent, 3), cpu_seconds=round(cpu, 3), overhead_seconds=round(spent - healing, 3)
+            line,
+            seconds=round(spent, 3),
+            # A sandboxed child that is killed takes its descendants' account with it; the engine keeps its own.
+            cpu_seconds=round(max(cpu, sum(outcome.cpu_seconds for outcome in report.outcomes)), 3),
+            overhead_seconds=round(spent - healing, 3),
         )
 
     def _settings(self, task: Task) -> Settings:
@@ -82,7 +86,10 @@ class Runner:
     def _scored(self, task: Task, number: int, report: RunReport) -> Line:
         outcomes = report.outcomes
         if not outcomes:
-            words = "; ".join(report.notes)[:300] or "the visible tests do not fail"
+            words = "; ".join(report.notes)[:300]
+            if report.exit_status not in (0, 1):
+                return self._line(task, number, "infrastructure", reason=words or "the visible tests could not be run")
+            words = words or "the visible tests do not fail"
             return self._line(task, number, "not_reproduced", reason=words)
         unhealed = [outcome for outcome in outcomes if outcome.status != "healed"]
         first = _first_attempt(outcomes)
