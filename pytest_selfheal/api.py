@@ -39,7 +39,7 @@ def heal(
     root = Path(rootdir if rootdir is not None else Path.cwd()).resolve()
     if not root.is_dir():
         raise UsageError(f"rootdir {str(root)!r} is not a folder; give the folder that holds the project.")
-    project = _project(root)
+    project = project_at(root)
     names = [_relative(Path(os.fspath(path)), root) for path in paths]
     with Workshop(project, settings) as workshop:
         targets = [str(workshop.pristine.seen_rootdir / name) for name in names] or [
@@ -50,7 +50,8 @@ def heal(
     return heal_run(first.failures, project, settings, exit_status=first.exit_status or 0)
 
 
-def _project(root: Path) -> Project:
+def project_at(root: Path) -> Project:
+    """The project whose rootdir is ``root``, for children that need no options of a user's pytest run."""
     from pytest_selfheal.record.patch import find_top
 
     top, git = find_top(root)

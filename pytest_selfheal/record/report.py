@@ -53,7 +53,7 @@ def write_outcome(run: Run, outcome: Outcome, project: Place) -> Outcome:
                 run.write(f"tests/{_below(change.path)}", change.after)
     else:
         run.write(f"failures/{name}.md", run.hide(markdown.failure_report(outcome, prefix)))
-    run.event("outcome", id=outcome.diagnosis.id, failure=failure_json(outcome), includes=list(outcome.includes))
+    run.event("outcome", id=outcome.diagnosis.id, failure=failure_json(outcome), told=told(outcome))
     return outcome
 
 
@@ -76,7 +76,7 @@ def finish(run: Run, report: RunReport) -> RunReport:
     except (ImportError, SelfhealError) as error:
         run.event("warning", words=f"report.html was not written: {error}")
     point_latest(run)
-    run.event("end", stop=report.stop, exit_status=report.exit_status)
+    run.event("end", stop=report.stop, exit_status=report.exit_status, notes=list(report.notes))
     return report
 
 
@@ -165,6 +165,27 @@ def failure_json(outcome: Outcome) -> dict[str, Any]:
             "repeats": verdict.repeats if verdict else 0,
         },
         "generated_tests": list(outcome.generated_tests),
+    }
+
+
+def told(outcome: Outcome) -> dict[str, Any]:
+    """What ``report.json`` has no field for and later commands want to say again."""
+    patch, verdict = outcome.patch, outcome.verdict
+    return {
+        "words": outcome.words,
+        "evidence": list(outcome.evidence),
+        "seconds": round(outcome.seconds, 3),
+        "summary": outcome.diagnosis.summary,
+        "text": outcome.diagnosis.failure.text,
+        "suspects": [[s.path, s.line, s.function, round(s.score, 3), s.why] for s in outcome.diagnosis.suspects[:10]],
+        "includes": list(outcome.includes),
+        "description": patch.description if patch else "",
+        "diagnosis": patch.diagnosis if patch else "",
+        "note": patch.note if patch else "",
+        "proposer": (patch.model or patch.proposer) if patch else "",
+        "alternatives": [[a.description, a.distinguishing_input] for a in patch.alternatives] if patch else [],
+        "scope": verdict.scope if verdict else "",
+        "guards": list(verdict.guards) if verdict else [],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 from pytest_selfheal.record.diff import parse, split_lines
 
@@ -20,6 +20,8 @@ class Screen:
         self.writer = writer
         self.encoding: str = getattr(writer._file, "encoding", None) or "utf-8"
         self.closed = False
+        self.loud = False
+        """Raise when the output is closed, rather than fall silent."""
 
     @property
     def width(self) -> int:
@@ -57,7 +59,7 @@ class Screen:
         try:
             self.writer.write(text, flush=True, **markup)
         except (OSError, ValueError):  # closed stdout: the reports are on disk
-            self.closed = True
+            self._close()
 
     def separator(self, title: str) -> None:
         if self.closed:
@@ -65,7 +67,12 @@ class Screen:
         try:
             self.writer.sep("=", title)
         except (OSError, ValueError):
-            self.closed = True
+            self._close()
+
+    def _close(self) -> None:
+        self.closed = True
+        if self.loud:
+            raise BrokenPipeError
 
     def paragraph(self, text: str, indent: str = "     ", **markup: bool) -> None:
         """``text`` wrapped to the terminal, every line indented."""
@@ -83,6 +90,18 @@ class Screen:
             self.line(shown if len(shown) < self.width or limit is None else shown[: self.width - 2] + "…", **style)
         if limit is not None and len(lines) > limit:
             self.line(f"{indent}… {len(lines) - limit} more lines")
+
+
+def screen_on(stream: TextIO) -> Screen:
+    """A screen outside of a pytest run, with pytest's own writer: it knows ``NO_COLOR``, widths and dumb terminals.
+
+    A reader that goes away ends the command that prints.
+    """
+    from _pytest._io import TerminalWriter
+
+    screen = Screen(TerminalWriter(stream))
+    screen.loud = True
+    return screen
 
 
 def diff_lines(diff: str) -> Iterable[str]:

@@ -14,6 +14,7 @@ from pytest_selfheal.errors import RecordError
 from pytest_selfheal.record.diff import FilePatch, parse
 from pytest_selfheal.record.message import trailer
 from pytest_selfheal.record.patch import find_top
+from pytest_selfheal.record.run_dir import replace_file, writing
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,30 @@ class StoredRun:
         """All patches, in the order of their ids."""
         return [_read_patch(path) for path in sorted((self.folder / "patches").glob("[0-9]*.patch"))]
 
+    def decisions(self) -> dict[str, dict[str, str]]:
+        """What a person decided on each patch: ``{"decision": "accepted" | "rejected", "reason": words}`` by id."""
+        try:
+            data = json.loads((self.folder / "decisions.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return data if isinstance(data, dict) else {}
+
+    def decide(self, id: str, decision: str, reason: str = "") -> None:
+        """Write a person's decision down."""
+        data = {**self.decisions(), id: {"decision": decision, "reason": reason}}
+        path = self.folder / "decisions.json"
+        with writing(path):
+            replace_file(path, json.dumps(data, indent=1).encode())
+
     def select(self, ids: Sequence[str]) -> list[StoredPatch]:
-        """The patches with these ids (``1`` means ``0001``), or all but those that a later one contains.
+        """The patches with these ids (``1`` means ``0001``), or all but those that a later one contains or a person rejected.
 
         Raises :class:`RecordError` for an id that has no patch.
         """
         patches = self.patches()
         if not ids:
+            rejected = {id for id, how in self.decisions().items() if how.get("decision") == "rejected"}
+            patches = [patch for patch in patches if patch.id not in rejected]
             contained = {earlier for patch in patches for earlier in patch.includes}
             return [patch for patch in patches if patch.id not in contained]
         known = {patch.id: patch for patch in patches}
