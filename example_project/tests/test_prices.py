@@ -11,6 +11,7 @@ def test_mean_price():
 
 def test_mean_price_of_nothing():
     assert mean_price([]) == 0.0
+    assert isinstance(mean_price([]), float)
 
 
 def test_snapshot_comes_back(tmp_path):

@@ -27,3 +27,6 @@ def test_round_up_to_the_next_step():
     assert round_up(150, 50) == 150
     assert round_up(1, 50) == 50
     assert round_up(0, 50) == 0
+    assert round_up(101, 50) == 150
+    assert round_up(9, 4) == 12
+    assert round_up(7.1, 0.5) == 7.5
