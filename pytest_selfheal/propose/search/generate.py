@@ -84,7 +84,7 @@ def generate(
     while heap:
         negative, _, place, item = heapq.heappop(heap)
         if isinstance(item, Draft):
-            candidate = _finish(place.region.source, item, -negative)
+            candidate = finish(place.region.source, item, -negative)
             if candidate is not None and _new(candidate, place.region.source, seen):
                 yield candidate
             continue
@@ -106,7 +106,8 @@ def _new(candidate: Candidate, source: Source, seen: set[int]) -> bool:
     return True
 
 
-def _finish(source: Source, draft: Draft, weight: float) -> Candidate | None:
+def finish(source: Source, draft: Draft, weight: float) -> Candidate | None:
+    """A draft with the bookkeeping done; ``None`` when it changes nothing or its edits overlap."""
     edits = tuple(sorted(draft.edits))
     if overlap(edits) or all(source.text[e.start : e.end] == e.text for e in edits):
         return None
