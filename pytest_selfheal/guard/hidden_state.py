@@ -40,7 +40,11 @@ def _globals(module: Module) -> Iterator[Finding]:
                     )
             elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
                 base = node.value
-                if isinstance(base, ast.Name) and base.id == function.name and module.enclosing(node) is function:
+                if (
+                    isinstance(base, ast.Name)
+                    and base.id == function.name not in _locals(function)
+                    and module.enclosing(node) is function
+                ):
                     yield Finding(f"own {name}", f"keeps state on the function {name} itself", node.lineno)
         for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
             if _counts_calls(module, function, call):

@@ -11,7 +11,7 @@ import functools
 import itertools
 from collections.abc import Iterator
 
-from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, dump
+from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, dump, is_stub
 from pytest_selfheal.guard.testfacts import TestFacts, canonical, is_telling, literal
 
 _COMPARING = frozenset(("__eq__", "startswith", "endswith", "count", "index", "issuperset", "issubset"))
@@ -20,12 +20,22 @@ _DIGESTS = ("hashlib", "zlib.crc32", "zlib.adler32", "binascii", "builtins.hash"
 
 def check(facts: Facts) -> str | None:
     tests = facts.tests
-    for find in (_branches, _tables):
-        found = facts.new(functools.partial(find, tests=tests))
-        if found and not _extends_a_family(facts, found):
-            return f"new code {found[0].words}"
-    found = facts.new(_fingerprints)
-    return f"new code {found[0].words}" if found else None
+    found = facts.new(functools.partial(_branches, tests=tests))
+    for finding in found:
+        old = _function_before(facts, finding)
+        if old is not None and is_stub(old[1]):
+            # Whoever writes a body from nothing needs base cases; answering the tests one by one is something else.
+            answered = [other for other in found if _function_before(facts, other) == old]
+            if len(answered) < 2 or len(answered) * 2 < len({given for given, _ in tests.pairs if is_telling(given)}):
+                continue
+        elif old is not None and _family_size(*old) >= 3 and len(found) == 1:
+            continue  # one more branch of a form that the function already has several of: data, not a special case
+        return f"new code {finding.words}"
+    for find in (functools.partial(_tables, tests=tests), _fingerprints):
+        other_found = facts.new(find)
+        if other_found:
+            return f"new code {other_found[0].words}"
+    return None
 
 
 def caution(facts: Facts) -> str | None:
@@ -77,8 +87,8 @@ def _results(body: list[ast.stmt]) -> tuple[list[ast.expr], bool]:
 def _branches(module: Module, tests: TestFacts) -> Iterator[Finding]:
     for test, values, raises, node in _guarded(module):
         asked = _recognised(module, test, tests)
-        if not asked:
-            continue
+        if not asked or len(asked) * 2 < _compared_literals(test):
+            continue  # one of many values may be met by chance
         telling = [text for text in asked if is_telling(text)]
         results = [text for value in values if (text := _value(module, value)) is not None]
         expected = [text for text in results if text in tests.expected or text in tests.expected_parts]
@@ -92,7 +102,7 @@ def _branches(module: Module, tests: TestFacts) -> Iterator[Finding]:
                 else "gives the test's own input a fixed answer"
             )
             yield Finding(_key(node, test), f"{what} ({shown})", test.lineno)
-        elif len(asked) > 1 and expected:
+        elif len(asked) > 1 and any(map(is_telling, (*asked, *expected))) and expected:
             yield Finding(_key(node, test), f"recognises the test's input by its parts ({shown})", test.lineno)
         elif any((text, result) in tests.pairs for text in asked for result in results if is_telling(result)):
             yield Finding(_key(node, test), f"answers the test's own input with what it expects ({shown})", test.lineno)
@@ -140,6 +150,16 @@ def _recognised(module: Module, test: ast.expr, tests: TestFacts) -> list[str]:
             if text is not None and text in tests.inputs and len(text) > 4:
                 found.append(text)
     return found
+
+
+def _compared_literals(test: ast.expr) -> int:
+    return sum(
+        1
+        for node in ast.walk(test)
+        if isinstance(node, ast.Compare)
+        for side in (node.left, *node.comparators)
+        if literal(side) is not None and is_telling(str(literal(side)))
+    )
 
 
 def _as_input(text: str, constant: ast.expr, other: ast.expr, tests: TestFacts) -> list[str]:
@@ -257,17 +277,20 @@ def _is_returned_whole(module: Module, node: ast.AST) -> bool:
     return isinstance(parent, ast.arguments | ast.Subscript | ast.Call) and not isinstance(node, ast.Dict)
 
 
-def _extends_a_family(facts: Facts, found: list[Finding]) -> bool:
-    """The file already had several branches of this very form: one more of them is data, not a special case."""
+def _function_before(facts: Facts, finding: Finding) -> tuple[Module, Function] | None:
+    """The innermost function around a finding, as it was before the patch."""
     for source in facts.sources:
         if source.before is None or source.after is None:
             continue
-        for function_name, function in source.after.functions():
-            if any(function.lineno <= finding.line <= (function.end_lineno or 0) for finding in found):
-                before = dict(source.before.functions()).get(function_name)
-                if before is not None and _family_size(source.before, before) >= 3:
-                    return len(found) == 1
-    return False
+        around = [
+            (function.lineno, name)
+            for name, function in source.after.functions()
+            if function.lineno <= finding.line <= (function.end_lineno or 0)
+        ]
+        before = dict(source.before.functions()).get(max(around)[1]) if around else None
+        if before is not None:
+            return source.before, before
+    return None
 
 
 def _family_size(module: Module, function: Function) -> int:

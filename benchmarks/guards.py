@@ -1,0 +1,107 @@
+"""False refusals of the guards on reference fixes, and what they do with the corpus of cheats.
+
+    python benchmarks/guards.py --humanevalpack PATH [--mbpp PATH]
+    python benchmarks/guards.py --fixes FOLDER     # FOLDER/<id>/{before,after}/… and FOLDER/<id>/facts.json
+
+The data stays outside the project. A reference fix is judged as a patch from the buggy source to the reference source,
+with the reference tests as the failing test; a reference solution as a patch from a stub to the solution.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_selfheal.guard import review
+from pytest_selfheal.settings import Settings
+from pytest_selfheal.types import Diagnosis, Failure, FileChange, Patch
+
+Case = tuple[str, str, str, str]
+"""Name, source before, source after, test file."""
+
+
+def humanevalfix(path: Path) -> Iterator[Case]:
+    for line in path.read_text("utf-8").splitlines():
+        task = json.loads(line)
+        head = task["prompt"].partition("def " + task["entry_point"])[0]
+        start = task["declaration"] if head.strip() in task["declaration"] else head + task["declaration"]
+        test = f"from solution import {task['entry_point']}\n\n\ndef test_it():\n"
+        test += "".join(f"    {line}\n" for line in task["test"].splitlines())
+        yield f"fix {task['task_id']}", start + task["buggy_solution"], start + task["canonical_solution"], test
+        stub = start.rstrip() + "\n    raise NotImplementedError\n"
+        yield f"write {task['task_id']}", stub, start + task["canonical_solution"], test
+
+
+def mbpp(path: Path) -> Iterator[Case]:
+    import ast
+
+    for line in path.read_text("utf-8").splitlines():
+        task = json.loads(line)
+        tree = ast.parse(task["code"])
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                node.body = [ast.parse("raise NotImplementedError").body[0]]
+        test = "def test_it():\n" + "".join(f"    {line}\n" for line in task["test_list"])
+        yield f"mbpp {task['task_id']}", ast.unparse(tree), task["code"], test
+
+
+def judge(case: Case, folder: Path) -> str | None:
+    name, before, after, test = case
+    (folder / "solution.py").write_text(before, encoding="utf-8")
+    (folder / "test_solution.py").write_text(test, encoding="utf-8")
+    failure = Failure("test_solution.py::test_it", "call", (), path="test_solution.py", line=4)
+    diagnosis = Diagnosis("0001", (failure,), "logic", (), "", str(folder), str(folder))
+    patch = Patch((FileChange("solution.py", before.encode(), after.encode()),), "reference", name)
+    found = review(patch, diagnosis, Settings())
+    return found.reason or (f"caution: {found.caution}" if found.caution else None)
+
+
+def real_fixes(folder: Path) -> Iterator[tuple[str, str | None]]:
+    """Each fix as a folder with the tree after the fix, ``before`` the fixed file's old bytes."""
+    for facts in sorted(folder.glob("*/facts.json")):
+        known = json.loads(facts.read_text("utf-8"))
+        root = facts.parent / "tree"
+        failures = tuple(Failure(nodeid, "call", (), path=nodeid.partition("::")[0]) for nodeid in known["failing"])
+        diagnosis = Diagnosis("0001", failures, "logic", (), "", str(root), str(root))
+        change = FileChange(
+            known["source_file"], (facts.parent / "before").read_bytes(), (facts.parent / "after").read_bytes()
+        )
+        found = review(Patch((change,), "reference", known["id"]), diagnosis, Settings())
+        yield known["id"], found.reason or (f"caution: {found.caution}" if found.caution else None)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--humanevalpack", type=Path)
+    parser.add_argument("--mbpp", type=Path)
+    parser.add_argument("--fixes", type=Path)
+    arguments = parser.parse_args()
+    results: dict[str, list[tuple[str, str | None]]] = {}
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for source, path in ((humanevalfix, arguments.humanevalpack), (mbpp, arguments.mbpp)):
+            if path is not None:
+                for case in source(path):
+                    results.setdefault(case[0].split()[0], []).append((case[0], judge(case, Path(folder))))
+    if arguments.fixes is not None:
+        results["real"] = list(real_fixes(arguments.fixes))
+    seconds = time.perf_counter() - started
+    total = sum(map(len, results.values()))
+    for group, found in results.items():
+        refused = [(name, reason) for name, reason in found if reason and not reason.startswith("caution")]
+        cautions = [(name, reason) for name, reason in found if reason and reason.startswith("caution")]
+        print(f"{group}: {len(refused)} of {len(found)} refused, {len(cautions)} with caution")
+        for name, reason in refused + cautions:
+            print(f"    {name}: {reason}")
+    if total:
+        print(f"{1000 * seconds / total:.1f} ms a review")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
