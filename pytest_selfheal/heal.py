@@ -44,6 +44,14 @@ def heal_run(
     Never writes in the user's tree unless ``settings.apply`` or ``settings.review`` says so. Ctrl-C ends it early with a
     report whose ``stop`` is ``interrupted``. Raises :class:`pytest_selfheal.errors.SelfhealError` when it cannot start.
     """
+    process.allow_starting()
+    with _signals_interrupt():
+        return _heal_run(failures, project, settings, config, exit_status)
+
+
+def _heal_run(
+    failures: Sequence[Failure], project: Project, settings: Settings, config: Any, exit_status: int
+) -> RunReport:
     from pytest_selfheal.record.report import finish
     from pytest_selfheal.record.run_dir import open_run
     from pytest_selfheal.redact import Redactor
@@ -59,9 +67,8 @@ def heal_run(
         author=settings.author,
         signoff=settings.signoff,
     )
-    process.allow_starting()
     try:
-        with Workshop(project, settings) as workshop, _signals_interrupt():
+        with Workshop(project, settings) as workshop:
             healer = Healer(workshop, run, redactor, config)
             stop = healer.work(failures)
         report = RunReport(
@@ -125,6 +132,7 @@ class Healer:
                 self._generate_tests()
         except KeyboardInterrupt:
             self.stop.set()
+            self._models.stop()
             process.stop_everything()
             self._interrupt()
             return "interrupted"
@@ -136,7 +144,31 @@ class Healer:
 
     # ------------------------------------------------------------------ stages
 
+    def _look_first(self, failures: Sequence[Failure]) -> Sequence[Failure]:
+        """A module that does not collect ends pytest before any test runs; then what else passes or fails is found here."""
+        ran = [outcome for outcome in self.project.outcomes.values() if outcome not in ("error",)]
+        if ran or not all(failure.phase == "collect" for failure in failures):
+            return failures
+        self.progress.note("no test ran, since a module does not collect: running the others in a copy")
+        paths = self._asked_paths()
+        first = run_tests(self.workshop, self.workshop.pristine, None, arguments=paths)
+        known = {failure.nodeid for failure in failures}
+        self.project = replace(
+            self.project,
+            outcomes={**self.project.outcomes, **first.outcomes},
+            durations={**self.project.durations, **first.durations},
+        )
+        self.workshop.project = self.project
+        return [*failures, *(failure for failure in first.failures if failure.nodeid not in known)]
+
+    def _asked_paths(self) -> list[str]:
+        """What the user asked pytest to run, as the copy has it."""
+        given = getattr(getattr(self.config, "option", None), "file_or_dir", None) or []
+        paths = [self.project.invocation_dir / str(name).partition("::")[0] for name in given]
+        return [str(self.workshop.pristine.seen(path)) for path in paths if path.exists()]
+
     def _first_wave(self, failures: Sequence[Failure]) -> None:
+        failures = self._look_first(failures)
         self.diagnoses = self._diagnose(failures, self.workshop)  # for a report, should Ctrl-C come while reproducing
         self.progress.note(f"running {len(failures)} failures again, unpatched")
         seen = reproduce(self.workshop, failures)
@@ -147,6 +179,7 @@ class Healer:
         for each in gone:
             self._not_reproduced(each)
         self.progress.start(self._number)
+        self._models.announce(len(self.diagnoses))
         self._heal_all(self.diagnoses, self.workshop)
 
     def _not_reproduced(self, seen: Reproduced) -> None:
@@ -241,6 +274,7 @@ class Healer:
                     future.result()
             except BaseException:
                 self.stop.set()
+                self._models.stop()
                 process.stop_everything()
                 for future in futures:
                     future.cancel()
@@ -373,6 +407,7 @@ class _Models:
         self.healer = healer
         self._budget: Any = None
         self._critic: Any = None
+        self._announcement: Any = None
         self._lock = threading.Lock()
 
     def budget(self) -> Any:
@@ -383,13 +418,33 @@ class _Models:
                 self._budget = Budget(self.healer.settings)
             return self._budget
 
+    def announce(self, failures: int) -> None:
+        """Say where source code will go and what it may cost, before the first call to a model."""
+        if self.healer.settings.model != "builtin" and failures:
+            from pytest_selfheal.propose.model import Announcement
+
+            self._announcement = Announcement(self.healer.settings, failures, self.healer.progress.note)
+
+    def wait_for_announcement(self) -> None:
+        if self._announcement is not None:
+            self._announcement.wait()
+
+    def stop(self) -> None:
+        """Give up calls in flight; nobody waits for an answer after Ctrl-C."""
+        if self._budget is not None:
+            self._budget.stop("interrupted", "The run was interrupted before this failure was done.")
+
+    def _seams(self) -> dict[str, Any]:
+        healer = self.healer
+        return {"redactor": healer.redactor, "trace": healer.run.event, "before": self.wait_for_announcement}
+
     def critic(self) -> Any:
         if self.healer.settings.critic is None:
             return None
         from pytest_selfheal.propose.model import Critic
 
         if self._critic is None:
-            self._critic = Critic(self.healer.settings, self.budget())
+            self._critic = Critic(self.healer.settings, self.budget(), **self._seams())
         return self._critic
 
     def proposers(self, workshop: Workshop, diagnosis: Diagnosis) -> list[Proposer]:
@@ -405,7 +460,7 @@ class _Models:
         if settings.model != "builtin":
             from pytest_selfheal.propose.model import ModelProposer
 
-            found.append(ModelProposer(workshop, settings, self.budget()))
+            found.append(ModelProposer(workshop, settings, self.budget(), **self._seams()))
         return found
 
 

@@ -15,6 +15,7 @@ from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.propose import Proposer
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import (
+    Alternative,
     Attempt,
     Confidence,
     Diagnosis,
@@ -73,6 +74,8 @@ class Rounds:
     candidates: int = 0
     cpu_seconds: float = 0.0
     verified: list[Attempt] = field(default_factory=list)
+    settled: bool = False
+    """A patch verified, and no critic says that the intent is not met."""
     last_words: GaveUp | None = None
 
     def run(self) -> Outcome:
@@ -89,8 +92,10 @@ class Rounds:
         for proposer in self.proposers:
             if hasattr(proposer, "evidence"):
                 proposer.evidence = self.evidence
+            if hasattr(proposer, "deadline"):
+                proposer.deadline = self.deadline
             ended = self._ask(proposer) or ended
-            if self.verified or self.tools.stop.is_set():
+            if self.settled or self.tools.stop.is_set():
                 break
         if self.tools.stop.is_set():
             return "interrupted", "The run was interrupted before this failure was done."
@@ -145,17 +150,43 @@ class Rounds:
     def _good_enough(self, attempt: Attempt) -> bool:
         """Whether to stop here: always, unless a critic says that the intent is not met and another round is left."""
         critic = self.tools.critic
+        self.settled = True
         if critic is None or attempt.patch is None or attempt.result is None:
             self.verified.append(attempt)
             return True
         self.tools.progress(self.diagnosis.id, "asking the critic")
         opinion = critic.score(self.diagnosis, attempt.patch, attempt.result, attempt.patch.alternatives)
         self.usage = self.usage + opinion.usage
-        judged = replace(attempt, critic_score=opinion.score, feedback=opinion.feedback)
-        self.history[-1] = judged
-        self.verified.append(judged)
         self.tools.event("critic", id=self.diagnosis.id, score=opinion.score, feedback=opinion.feedback)
-        return opinion.score >= self.tools.settings.critic_threshold
+        if opinion.failed is not None:
+            # Nobody judged the intent: the patch stands, but its confidence does not.
+            self.verified.append(replace(attempt, result=replace(attempt.result, confidence="low")))
+            return True
+        if opinion.preferred:
+            other = self._judge_alternative(attempt.patch, opinion.preferred - 1)
+            if other is not None:
+                attempt = other
+        judged = replace(attempt, critic_score=opinion.score, feedback=opinion.feedback)
+        self.history[self.history.index(attempt)] = judged
+        self.verified.append(judged)
+        self.settled = opinion.score >= self.tools.settings.critic_threshold
+        return self.settled
+
+    def _judge_alternative(self, patch: Patch, index: int) -> Attempt | None:
+        """The plausible patch that the critic prefers, if it verifies too; the first one then becomes an alternative."""
+        chosen = patch.alternatives[index]
+        others = tuple(other for n, other in enumerate(patch.alternatives) if n != index)
+        swapped = replace(
+            patch,
+            changes=chosen.changes,
+            description=chosen.description,
+            alternatives=(Alternative(patch.changes, patch.description, chosen.distinguishing_input), *others),
+            usage=Usage(),
+            seconds=0.0,
+        )
+        attempt = self._judge(swapped)
+        self._record(attempt)
+        return attempt if attempt.verdict == "healed" else None
 
     def _gave_up(self, last: GaveUp) -> tuple[StopReason, str]:
         self.usage = self.usage + last.usage

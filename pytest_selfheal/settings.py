@@ -433,6 +433,10 @@ def _contradictions(settings: Settings) -> None:
             raise UsageError(
                 f"--selfheal-{name} does nothing without --selfheal: add it, or use 'selfheal {name}' for an earlier run."
             )
+    if settings.model_params or settings.prices:
+        from pytest_selfheal.propose.model.chat import validate
+
+        validate(settings)
     if settings.bench_data is not None and not Path(settings.bench_data).exists():
         raise UsageError(
             f"--selfheal-bench-data: {settings.bench_data!r} does not exist; give a file or folder of tasks."

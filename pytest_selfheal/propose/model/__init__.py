@@ -10,8 +10,19 @@ Importing this package is cheap; litellm loads with the first question that need
 from __future__ import annotations
 
 from pytest_selfheal.propose.model.budget import Budget
+from pytest_selfheal.propose.model.chat import validate
 from pytest_selfheal.propose.model.critic import Critic, Opinion
-from pytest_selfheal.propose.model.notice import check_model, host_notice, worst_case
+from pytest_selfheal.propose.model.notice import Announcement, check_model, host_notice, worst_case
 from pytest_selfheal.propose.model.proposer import ModelProposer
 
-__all__ = ["Budget", "Critic", "ModelProposer", "Opinion", "check_model", "host_notice", "worst_case"]
+__all__ = [
+    "Announcement",
+    "Budget",
+    "Critic",
+    "ModelProposer",
+    "Opinion",
+    "check_model",
+    "host_notice",
+    "validate",
+    "worst_case",
+]

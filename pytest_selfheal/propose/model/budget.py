@@ -64,7 +64,8 @@ class Budget:
         self.max_cost = settings.max_cost
         self.max_tokens = settings.max_tokens
         self._change = threading.Condition()
-        self._stopped = threading.Event()
+        self.stopped = threading.Event()
+        """Set by :meth:`stop`; calls in flight are given up."""
         self._refusal: Refusal | None = None
         self._cost = 0.0
         self._tokens = 0
@@ -158,12 +159,8 @@ class Budget:
         """No more calls (Ctrl-C, the run's time is up); wakes everybody who waits."""
         with self._change:
             self._close(Refusal(reason, words))
-        self._stopped.set()
+        self.stopped.set()
 
     def _close(self, refusal: Refusal) -> None:
         self._refusal = self._refusal or refusal
         self._change.notify_all()
-
-    def pause(self, seconds: float) -> bool:
-        """Sleep; ``True`` when the run was stopped meanwhile."""
-        return self._stopped.wait(seconds)

@@ -16,13 +16,13 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_selfheal.errors import UsageError
-from pytest_selfheal.propose.model.errors import CallFailed, RateLimited, UnusableAnswer, translate
+from pytest_selfheal.propose.model.errors import CallFailed, RateLimited, TimedOut, UnusableAnswer, translate
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Usage
 
@@ -209,12 +209,11 @@ class Chat:
         temperature: float,
         timeout: float,
         schema: Mapping[str, Any] | None = None,
-        pause: Callable[[float], bool],
+        stopped: threading.Event,
     ) -> Answer:
         """One completion. Raises :class:`CallFailed` and nothing else.
 
-        ``timeout`` in seconds covers everything, waiting for a rate limit included; ``pause(seconds)`` sleeps and says
-        whether to give up.
+        ``timeout`` in seconds covers everything, waiting for a rate limit included; ``stopped`` breaks off at once.
         """
         deadline = time.monotonic() + timeout
         request = self._request(messages, max_tokens, temperature, schema)
@@ -224,7 +223,7 @@ class Chat:
         waits = iter(RATE_LIMIT_WAITS)
         while True:
             try:
-                answer = self._once(request, max(1.0, deadline - time.monotonic()))
+                answer = self._once(request, max(1.0, deadline - time.monotonic()), stopped)
             except RateLimited as error:
                 wait = next(waits, None)
                 if wait is not None and error.retry_after is not None:
@@ -232,7 +231,7 @@ class Chat:
                 if wait is None or wait > LONGEST_WAIT or time.monotonic() + wait >= deadline:
                     raise
                 log.info("%s: rate limit, waiting %.1f s", self.model, wait)
-                if pause(wait):
+                if stopped.wait(wait):
                     raise
             else:
                 self._to_cache(key, answer)
@@ -256,7 +255,9 @@ class Chat:
             }
         return {**request, **self.params}
 
-    def _once(self, request: Mapping[str, Any], timeout: float) -> Answer:
+    def _once(self, request: Mapping[str, Any], timeout: float, stopped: threading.Event) -> Answer:
+        """One request, in a thread of its own: a server that sends a byte a minute never times out by itself, and
+        Ctrl-C must not wait for an answer."""
         litellm = library()
         if self.settings.callbacks:
             litellm.success_callback = litellm.failure_callback = list(self.settings.callbacks)
@@ -264,11 +265,27 @@ class Chat:
         if self.settings.api_base and "api_key" not in request and not self._has_key():
             extra["api_key"] = _NO_KEY  # servers on one's own machine want none, the client library insists on one
         start = time.monotonic()
+        got: list[Any] = []
+        done = threading.Event()
+
+        def call() -> None:
+            try:
+                got.append(litellm.completion(**{**extra, **request}))
+            except BaseException as error:
+                got.append(error)
+            done.set()
+
+        threading.Thread(target=call, name="selfheal-call", daemon=True).start()
+        while not done.wait(0.1):
+            if stopped.is_set():
+                raise TimedOut(f"Model {self.model}: the run was stopped before the answer came.")
+            if time.monotonic() - start > timeout + 1:
+                raise TimedOut(f"Model {self.model}: no answer in {timeout:.0f} s; {TimedOut.advice}.")
+        found = got[0]
         try:
-            response = litellm.completion(**{**extra, **request})
-            return self._read(response, request["messages"], time.monotonic() - start)
-        except (KeyboardInterrupt, SystemExit):
-            raise
+            if isinstance(found, BaseException):
+                raise found
+            return self._read(found, request["messages"], time.monotonic() - start)
         except BaseException as error:
             near = self.near_names() if type(error).__name__ in ("NotFoundError", "BadRequestError") else ()
             raise translate(error, self.model, near) from error
@@ -326,6 +343,12 @@ class Chat:
             part.replace(path)
         except OSError as error:
             log.warning("the model cache cannot be written: %s", error)
+
+
+def validate(settings: Settings) -> None:
+    """Raises :class:`UsageError` for model settings that cannot be read. Imports nothing."""
+    read_params(settings.model_params)
+    read_prices(settings.prices)
 
 
 def is_loopback(host: str) -> bool:

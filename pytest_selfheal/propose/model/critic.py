@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from pytest_selfheal.propose.model.budget import Budget, Refusal
 from pytest_selfheal.propose.model.chat import Chat
 from pytest_selfheal.propose.model.context import gather
 from pytest_selfheal.propose.model.errors import ContextTooLong
-from pytest_selfheal.propose.model.paid import Hider, PaidChat, Trace
+from pytest_selfheal.propose.model.paid import Hider, PaidChat, Trace, no_trace
 from pytest_selfheal.redact import Redactor
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Alternative, Diagnosis, Patch, StopReason, Usage, Verdict
@@ -67,17 +67,18 @@ class Critic:
         workshop: Workshop | None = None,
         redactor: Hider | None = None,
         trace: Trace | None = None,
-        deadline: float | None = None,
+        before: Callable[[], None] = lambda: None,
     ) -> None:
         if settings.critic is None:
             raise ValueError("there is no critic without --selfheal-critic")
         self.settings = settings
         self.budget = budget
-        self.deadline = deadline
+        self.deadline: float | None = None
+        self._before = before
         self._model = settings.critic
         self._rootdir = workshop.project.rootdir if workshop is not None else None
         self._redactor = redactor or Redactor()
-        self._trace = trace or (lambda event, content: None)
+        self._trace = trace or no_trace
 
     def score(
         self, diagnosis: Diagnosis, patch: Patch, verdict: Verdict, alternatives: Sequence[Alternative] = ()
@@ -85,10 +86,11 @@ class Critic:
         """Only for patches whose verdict is ``healed``: what fails needs no opinion."""
         if verdict.kind != "healed":
             raise ValueError(f"the critic judges verified patches, not {verdict.kind} ones")
+        self._before()
         deadline = self.deadline or time.monotonic() + self.settings.time_limit
         chat = Chat(self._model, self.settings, self._rootdir or Path(diagnosis.rootdir or diagnosis.root))
         messages = self._messages(diagnosis, patch, verdict, alternatives, chat)
-        about = {"cause": diagnosis.id, "role": "critic"}
+        about = {"id": diagnosis.id, "role": "critic"}
         paid = PaidChat(chat, self.budget, self._redactor, self._trace, about)
         usage, seconds, trouble = Usage(), 0.0, ""
         for _ in range(2):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -53,6 +55,26 @@ def worst_case(settings: Settings, failures: int) -> str:
     spent = min(cost, settings.max_cost)
     cap = f"; the cap is ${settings.max_cost:.2f}" if cost <= settings.max_cost else ", where the cap ends it"
     return f"At worst {causes} will cost ${spent:.2f} and {tokens:,} tokens{cap}."
+
+
+class Announcement:
+    """Tells people what a run may send and spend, worked out beside the healing because it needs the model library."""
+
+    def __init__(self, settings: Settings, failures: int, say: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._failures = failures
+        self._say = say
+        self._thread = threading.Thread(target=self._run, name="selfheal-notice", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        for line in (worst_case(self._settings, self._failures), host_notice(self._settings)):
+            if line:
+                self._say(line)
+
+    def wait(self) -> None:
+        """Until it has been said: before the first call to a model."""
+        self._thread.join()
 
 
 def check_model(settings: Settings) -> list[str]:

@@ -11,8 +11,12 @@ from pytest_selfheal.propose.model.budget import Budget, Refusal
 from pytest_selfheal.propose.model.chat import Answer, Chat, Message
 from pytest_selfheal.propose.model.errors import CallFailed, ContextTooLong, TimedOut
 
-Trace = Callable[[str, dict[str, Any]], None]
-"""Takes an event's name (``prompt``, ``reply``, ``model_error``) and its content, redacted and fit for JSON."""
+Trace = Callable[..., None]
+"""Takes an event's name (``prompt``, ``reply``, ``model_error``) and its content as keywords, redacted and fit for JSON."""
+
+
+def no_trace(event: str, /, **content: Any) -> None:
+    """For runs that keep no record."""
 
 
 class Hider(Protocol):
@@ -68,7 +72,7 @@ class PaidChat:
         if isinstance(reserved, Refusal):
             return reserved
         about = {**self.about, "model": self.chat.model, "temperature": temperature, "max_tokens": max_tokens}
-        self.trace("prompt", {**about, "messages": messages, "params": self.chat.params, "schema": schema is not None})
+        self.trace("prompt", **about, messages=messages, params=self.chat.params, schema=schema is not None)
         try:
             answer = self.chat.ask(
                 messages,
@@ -76,7 +80,7 @@ class PaidChat:
                 temperature=temperature,
                 timeout=deadline - time.monotonic(),
                 schema=schema,
-                pause=self.budget.pause,
+                stopped=self.budget.stopped,
             )
         except BaseException as error:
             # Only a time-out may have been billed.
@@ -89,23 +93,21 @@ class PaidChat:
         usage = answer.usage
         self.trace(
             "reply",
-            {
-                **about,
-                "text": self.redactor.hide(answer.text),
-                "finish": answer.finish,
-                "prompt_tokens": usage.prompt_tokens,
-                "completion_tokens": usage.completion_tokens,
-                "cost_usd": usage.cost_usd,
-                "seconds": round(answer.seconds, 3),
-                "id": answer.id,
-                "cached": answer.cached,
-            },
+            **about,
+            text=self.redactor.hide(answer.text),
+            finish=answer.finish,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cost_usd=usage.cost_usd,
+            seconds=round(answer.seconds, 3),
+            reply_id=answer.id,
+            cached=answer.cached,
         )
         return Said(self.redactor.restore(answer.text), answer)
 
     def _failed(self, error: CallFailed, about: Mapping[str, Any], deadline: float) -> Refusal:
         words = self.redactor.hide(str(error))
-        self.trace("model_error", {**about, "error": words, "kind": type(error).__name__})
+        self.trace("model_error", **about, error=words, kind=type(error).__name__)
         if isinstance(error, ContextTooLong):
             raise error
         if isinstance(error, TimedOut) and time.monotonic() >= deadline - 1:

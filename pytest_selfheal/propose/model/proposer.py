@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from pytest_selfheal.propose.model.chat import Chat, Message
 from pytest_selfheal.propose.model.context import Context, gather
 from pytest_selfheal.propose.model.errors import ContextTooLong
 from pytest_selfheal.propose.model.fingerprint import changes_anything, fingerprint
-from pytest_selfheal.propose.model.paid import Hider, PaidChat, Said, Trace
+from pytest_selfheal.propose.model.paid import Hider, PaidChat, Said, Trace, no_trace
 from pytest_selfheal.propose.model.reply import SCHEMA, Unusable, diagnosis_of, read
 from pytest_selfheal.propose.model.resolve import resolve
 from pytest_selfheal.propose.model.stuck import stuck
@@ -76,9 +76,9 @@ class ModelProposer:
     """Asks a model. One instance for one cause; instances share the ``budget``.
 
     ``workshop`` names the project (``None``: the diagnosis's copy is all there is), ``redactor`` hides secrets in
-    prompts and puts them back into replies, ``trace`` receives every prompt and reply, ``deadline`` is on the
-    monotonic clock (default: ``--selfheal-time-limit`` from the first question on). ``evidence`` holds sentences about
-    what the embedded engine learned; the loop sets it before the first round.
+    prompts and puts them back into replies, ``trace`` receives every prompt and reply, ``before`` is called once before the
+    first question. Two attributes may be set before the first round: ``evidence``, sentences about what the embedded
+    engine learned, and ``deadline`` on the monotonic clock (default: ``--selfheal-time-limit`` from then on).
     """
 
     name = "model"
@@ -91,14 +91,15 @@ class ModelProposer:
         *,
         redactor: Hider | None = None,
         trace: Trace | None = None,
-        deadline: float | None = None,
+        before: Callable[[], None] = lambda: None,
     ) -> None:
         self.settings = settings
         self.budget = budget
         self.evidence: tuple[str, ...] = ()
-        self.deadline = deadline
+        self.deadline: float | None = None
+        self._before = before
         self._redactor = redactor or Redactor()
-        self._trace = trace or (lambda event, content: None)
+        self._trace = trace or no_trace
         project = workshop.project if workshop is not None else None
         self._roots = tuple(
             root.relative_to(project.top).as_posix().removeprefix(".")
@@ -108,6 +109,7 @@ class ModelProposer:
         self._rootdir = project.rootdir if project else None
 
     def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Patch | Rejected | GaveUp]:
+        self._before()
         deadline = self.deadline or time.monotonic() + self.settings.time_limit
         chat = Chat(self.settings.model, self.settings, self._rootdir or Path(diagnosis.rootdir or diagnosis.root))
         structured = chat.has_schemas() and "response_format" not in chat.params
@@ -147,7 +149,7 @@ class ModelProposer:
     def _round(self, n: int, sample: int, cause: _Cause, history: Sequence[Attempt]) -> _Round:
         """One question, and one request to repair the reply's form where that is needed."""
         result = _Round()
-        about = {"cause": cause.diagnosis.id, "role": "coder", "round": n, "sample": sample}
+        about = {"id": cause.diagnosis.id, "role": "coder", "round": n, "sample": sample}
         paid = PaidChat(cause.chat, self.budget, self._redactor, self._trace, about)
         temperature = min(HOTTEST, self.settings.coder_temperature + HEAT * (n - 1 + sample))
         messages = self._prompt(cause, history)
