@@ -162,9 +162,8 @@ def _undo(arguments: argparse.Namespace) -> int:
     stored = _run(arguments)
     result = undo_patches(stored.base, stored.top, arguments.ids)
     screen = _screen()
-    if result.done:
-        files = sorted({path for paths in result.done.values() for path in paths})
-        screen.line(f"Took back {', '.join(result.done)} in {', '.join(files)}.")
+    for id, paths in result.done.items():
+        screen.line(f"Took back {id} in {', '.join(paths)}")
     if result.merged:
         screen.line(f"Later edits were kept: {', '.join(result.merged)}; run the tests.")
     for id, why in result.refused.items():

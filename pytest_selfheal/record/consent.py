@@ -39,8 +39,8 @@ def told(result: Result) -> list[str]:
     """What was applied, merged and refused, a sentence each."""
     sentences = []
     if result.done:
-        files = sorted({path for paths in result.done.values() for path in paths})
-        sentences.append(f"Applied {', '.join(result.done)} to {', '.join(files)}; 'selfheal undo' takes it back.")
+        sentences += [f"Applied {id} to {', '.join(paths)}" for id, paths in result.done.items()]
+        sentences.append("Next: run the tests; 'selfheal undo' takes it back.")
     if result.merged:
         sentences.append(f"Merged with later edits: {', '.join(result.merged)}; run the tests.")
     if result.already:

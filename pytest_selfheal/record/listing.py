@@ -42,7 +42,7 @@ def print_cause(screen: Screen, stored: StoredRun, id: str) -> None:
             for line in patch.message.strip().splitlines():
                 screen.line(line)
             screen.line()
-            screen.diff(patch.diff.decode("utf-8", "replace"), indent="")
+            screen.diff(patch.diff.decode("utf-8", "replace"), indent="", name=True)
             return
     for path in sorted((stored.folder / "failures").glob(f"{id}-*.md")):
         for line in path.read_text("utf-8", errors="replace").splitlines():

@@ -32,7 +32,7 @@ def body(outcome: Outcome, prefix: str = "") -> str:
     assert patch is not None
     parts = [_wrap(f"{failure.exception}: {_first_line(failure.message)}" if failure.message else failure.exception)]
     why = patch.diagnosis or outcome.diagnosis.summary
-    if why:
+    if why and _clean(why) != _clean(patch.description):  # which is the subject
         parts.append(_wrap(why))
     if verdict is not None:
         passing = verdict.failing_now_pass
@@ -104,7 +104,7 @@ def mail_patch(
     lines = [
         f"From {'0' * 40} Mon Sep 17 00:00:00 2001",
         f"From: {sender}",
-        f"Date: {formatdate(time.time())}",
+        f"Date: {formatdate(time.time(), localtime=True)}",
         f"Subject: [PATCH] {_header(hide(subject(outcome)))}",
         "MIME-Version: 1.0",
         "Content-Type: text/plain; charset=UTF-8",
@@ -132,7 +132,12 @@ def _stat(changes: Sequence[FileChange]) -> list[str]:
         for path, added, gone in rows
     ]
     added, gone = sum(row[1] for row in rows), sum(row[2] for row in rows)
-    return [*lines, f" {len(rows)} file{'s' * (len(rows) != 1)} changed, {added} insertions(+), {gone} deletions(-)"]
+    counts = [
+        f"{count} {word}{'s' * (count != 1)}({sign})"
+        for count, word, sign in ((added, "insertion", "+"), (gone, "deletion", "-"))
+        if count
+    ]
+    return [*lines, ", ".join([f" {len(rows)} file{'s' * (len(rows) != 1)} changed", *counts])]
 
 
 def _header(text: str) -> str:

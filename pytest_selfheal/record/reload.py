@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_selfheal.record.run_dir import is_active
 from pytest_selfheal.record.stored import StoredRun
 from pytest_selfheal.types import (
     Alternative,
@@ -29,11 +30,7 @@ def reload(stored: StoredRun) -> RunReport:
     diffs = {patch.id: patch.diff.decode("utf-8", "replace") for patch in stored.patches()}
     outcomes = [_outcome(failure, told.get(failure["id"], {}), diffs) for failure in data["failures"]]
     end: dict[str, Any] = next((event for event in stored.events() if event.get("event") == "end"), {})
-    notes = (
-        tuple(end.get("notes", ()))
-        if "tool" in data
-        else ("This run did not finish; what it had found until then is here.",)
-    )
+    notes = tuple(end.get("notes", ())) if "tool" in data else (_unfinished(stored),)
     return RunReport(
         started=data["started"],
         seconds=data["seconds"],
@@ -50,6 +47,12 @@ def reload(stored: StoredRun) -> RunReport:
         notes=notes,
         test_generation=data.get("test_generation"),
     )
+
+
+def _unfinished(stored: StoredRun) -> str:
+    if is_active(stored.folder):
+        return "This run is still going on; what it has found so far is here."
+    return "This run did not finish; what it had found until then is here."
 
 
 def _outcome(failure: dict[str, Any], told: dict[str, Any], diffs: dict[str, str]) -> Outcome:

@@ -135,7 +135,7 @@ def _show(screen: Screen, patch: StoredPatch, outcome: Outcome | None, count: st
         failure = outcome.diagnosis.failure
         screen.paragraph(f"{failure.nodeid}: {failure.exception}: {failure.message}"[:400], "  ")
         screen.line()
-    screen.diff(patch.diff.decode("utf-8", "replace"), indent="  ")
+    screen.diff(patch.diff.decode("utf-8", "replace"), indent="  ", name=True)
     screen.line()
     if outcome is None:
         return

@@ -80,16 +80,55 @@ class Screen:
             for part in textwrap.wrap(line, self.width - 1 - len(indent), break_on_hyphens=False) or [""]:
                 self.line(indent + part, **markup)
 
-    def diff(self, diff: str, indent: str = "     ", limit: int | None = None) -> None:
-        """A unified diff in colour, without git's headers; ``limit`` lines at most."""
-        lines = list(diff_lines(diff))
+    def diff(self, diff: str, indent: str = "     ", limit: int | None = None, name: bool = False) -> None:
+        """A unified diff in colour, without git's headers; ``name``: with its file's even when there is only one.
+
+        With ``limit``, a summary of so many lines at most: little context, without the indentation that all have.
+        """
+        lines = list(diff_lines(diff, name))
+        if limit is not None:
+            lines = brief(lines)
         for text in lines[:limit]:
-            sign = text[:1]
-            style = {"+": {"green": True}, "-": {"red": True}, "@": {"cyan": True}}.get(sign, {})
-            shown = indent + text.expandtabs(4)
-            self.line(shown if len(shown) < self.width or limit is None else shown[: self.width - 2] + "…", **style)
+            style = {"+": {"green": True}, "-": {"red": True}, "@": {"cyan": True}}.get(text[:1], {})
+            room = self.width - len(indent) - 1
+            shown = text.expandtabs(4)
+            if limit is None or len(shown) <= room:
+                self.line(indent + shown, **style)
+            elif shown[:1] in "+-":  # what changed may be at its end
+                for part in textwrap.wrap(shown, room, subsequent_indent="      ", drop_whitespace=False):
+                    self.line(indent + part, **style)
+            else:
+                self.line(indent + shown[: room - 1] + "…", **style)
         if limit is not None and len(lines) > limit:
             self.line(f"{indent}… {len(lines) - limit} more lines")
+
+
+def brief(lines: list[str], context: int = 2) -> list[str]:
+    """The same hunks with less context and without common indentation."""
+    result: list[str] = []
+    hunk: list[str] = []
+    for line in [*lines, "@"]:
+        if not line.startswith("@"):
+            hunk.append(line)
+            continue
+        result += _brief_hunk(hunk, context)
+        hunk = []
+        result.append(line)
+    return result[:-1]
+
+
+def _brief_hunk(hunk: list[str], context: int) -> list[str]:
+    changed = [number for number, line in enumerate(hunk) if line[:1] in ("+", "-")]
+    if not changed:
+        return hunk
+    kept = hunk[max(0, changed[0] - context) : changed[-1] + context + 1]
+    while kept and not kept[0].strip():
+        kept.pop(0)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    indents = [len(line) - 1 - len(line[1:].lstrip()) for line in kept if line[1:].strip() and line[0] != "\\"]
+    common = min(indents, default=0)
+    return [line[:1] + line[1 + common :] if line[:1] in ("+", "-", " ") else line for line in kept]
 
 
 def screen_on(stream: TextIO) -> Screen:
@@ -104,11 +143,11 @@ def screen_on(stream: TextIO) -> Screen:
     return screen
 
 
-def diff_lines(diff: str) -> Iterable[str]:
-    """The lines of a diff that people read: a line per file, hunks, no index lines."""
+def diff_lines(diff: str, name: bool = False) -> Iterable[str]:
+    """The lines of a diff that people read: a line per file (where it says something), hunks, no index lines."""
     raw = diff.encode("utf-8", "surrogateescape")
     patches = parse(raw)
-    several = len(patches) > 1 or any(patch.old is None or patch.new is None for patch in patches)
+    several = name or len(patches) > 1 or any(patch.old is None or patch.new is None for patch in patches)
     paths = iter(patches)
     for line in split_lines(raw):
         if line.startswith(b"diff --git "):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_selfheal.record import words
+from pytest_selfheal.record.diff import parse
 from pytest_selfheal.record.find import find_base
 from pytest_selfheal.record.screen import Screen
 from pytest_selfheal.types import Outcome, RunReport
@@ -55,18 +56,14 @@ def _cause(screen: Screen, outcome: Outcome, folder: Path | None, cwd: Path, bri
     if brief:
         return
     if healed and outcome.patch is not None:
-        screen.paragraph(
-            f"{outcome.patch.description} in {', '.join(outcome.patch.paths)}"
-            if _bare(outcome)
-            else outcome.patch.description
-        )
+        screen.paragraph(_what(outcome))
         screen.diff(outcome.diff, limit=DIFF_LINES)
         if outcome.patch.note:
             screen.paragraph(outcome.patch.note, yellow=True)
         if folder is not None and outcome.patch_file:
             screen.line(f"     {shown(folder / outcome.patch_file, cwd)}")
     else:
-        screen.paragraph(f"{words.REASONS[outcome.reason]}. {outcome.words}".strip())
+        screen.paragraph(outcome.words or f"{words.REASONS[outcome.reason].capitalize()}.")
         for signal in outcome.evidence[:4]:
             screen.paragraph(f"- {signal}", "       ")
         screen.paragraph(f"next: {words.next_step(outcome)}")
@@ -77,10 +74,11 @@ def _cause(screen: Screen, outcome: Outcome, folder: Path | None, cwd: Path, bri
     screen.line()
 
 
-def _bare(outcome: Outcome) -> bool:
-    """Whether the description names none of the files it changes."""
-    patch = outcome.patch
-    return patch is not None and not any(Path(path).name in patch.description for path in patch.paths)
+def _what(outcome: Outcome) -> str:
+    """What was changed, and in which file, should the description not name it."""
+    words = outcome.patch.description if outcome.patch else ""
+    paths = [file.path for file in parse(outcome.diff.encode("utf-8", "surrogateescape"))]
+    return words if any(Path(path).name in words for path in paths) else f"{words} in {', '.join(paths)}"
 
 
 def _generated(screen: Screen, report: RunReport, folder: Path | None, cwd: Path) -> None:
