@@ -127,7 +127,7 @@ class SelfhealPlugin(Watch):
         # First of all plain implementations, so that junitxml and others can still write what we add to them.
         if self.is_worker:
             return
-        if int(exitstatus) not in (0, 1) and not (int(exitstatus) == 2 and self._broken_collection(session)):
+        if int(exitstatus) not in (0, 1) and not (int(exitstatus) == 2 and self._broken_collection()):
             self.refusal = self._why_not(int(exitstatus))
             return
         if self.config.option.usepdb and self.failed:
@@ -137,15 +137,15 @@ class SelfhealPlugin(Watch):
             return
         self._heal(session, int(exitstatus))
 
-    def _broken_collection(self, session: pytest.Session) -> bool:
+    def _broken_collection(self) -> bool:
         """Exit 2 is Ctrl-C or a module that does not collect; only the latter is ours to mend."""
-        return bool(self.failed) and not isinstance(sys.exc_info()[1], KeyboardInterrupt) and not self._interrupted
+        return bool(self.failed) and not self._interrupted
 
     _interrupted = False
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        if isinstance(excinfo.value, KeyboardInterrupt):
-            self._interrupted = True
+        # Pytest's own "Interrupted: 1 error during collection" is a subclass.
+        self._interrupted = type(excinfo.value) is KeyboardInterrupt
 
     def _why_not(self, exitstatus: int) -> str:
         if self._interrupted:
