@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -173,7 +175,22 @@ class Runner:
 def _heal(paths: list[str], settings: Settings, *, rootdir: Path) -> RunReport:
     from pytest_selfheal.api import heal
 
-    return heal(paths, settings, rootdir=rootdir)
+    # Tasks are plain Python: whatever plugins happen to be installed only slow each of their test runs down.
+    with _environment("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1"):
+        return heal(paths, settings, rootdir=rootdir)
+
+
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _is_test(path: str) -> bool:
