@@ -18,7 +18,7 @@ from pytest_selfheal.record import markdown
 from pytest_selfheal.record.diff import make_diff
 from pytest_selfheal.record.message import identity, mail_patch
 from pytest_selfheal.record.patch import combine, prove
-from pytest_selfheal.record.run_dir import Run, point_latest, redacted
+from pytest_selfheal.record.run_dir import Run, point_latest, read_events, redacted
 from pytest_selfheal.types import FileChange, Outcome, RunReport
 
 VERSION = 1
@@ -72,7 +72,7 @@ def finish(run: Run, report: RunReport) -> RunReport:
     try:
         from pytest_selfheal.record.html import render
 
-        run.write("report.html", render(report, run.hide))
+        run.write("report.html", render(report, run.hide, read_events(run.folder)))
     except (ImportError, SelfhealError) as error:
         run.event("warning", words=f"report.html was not written: {error}")
     point_latest(run)

@@ -128,6 +128,21 @@ def open_run(
     return run
 
 
+def read_events(folder: Path) -> Iterator[dict[str, Any]]:
+    """Events of a run's ``trace.jsonl``; a line that was cut off is skipped."""
+    try:
+        with (folder / "trace.jsonl").open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                try:
+                    event = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(event, dict):
+                    yield event
+    except OSError:
+        return
+
+
 def point_latest(run: Run) -> None:
     """Let ``.selfheal/latest`` point to the run: a symlink, replaced at once, or a copy where links do not work."""
     latest = run.base / "latest"

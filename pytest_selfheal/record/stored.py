@@ -14,7 +14,7 @@ from pytest_selfheal.errors import RecordError
 from pytest_selfheal.record.diff import FilePatch, parse
 from pytest_selfheal.record.message import trailer
 from pytest_selfheal.record.patch import find_top
-from pytest_selfheal.record.run_dir import replace_file, writing
+from pytest_selfheal.record.run_dir import read_events, replace_file, writing
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class StoredRun:
 
     def events(self) -> Iterable[dict[str, Any]]:
         """Events of ``trace.jsonl``; a last line that was cut off is skipped."""
-        yield from _events(self.folder)
+        yield from read_events(self.folder)
 
     def _from_trace(self) -> dict[str, Any]:
         failures = [event["failure"] for event in self.events() if event.get("event") == "outcome"]
@@ -131,7 +131,7 @@ def load_run(folder: Path) -> StoredRun:
     """Open a run's folder. Its project is where it was relative to the folder, else the folder's own surroundings."""
     folder = folder.resolve()
     base = folder.parent.parent
-    start: dict[str, Any] = next((event for event in _events(folder) if event.get("event") == "start"), {})
+    start: dict[str, Any] = next((event for event in read_events(folder) if event.get("event") == "start"), {})
     fallback = base.parent
     top, rootdir = (_place(base, start.get(name)) for name in ("top", "rootdir"))
     if top is None or rootdir is None or not rootdir.is_relative_to(top):
@@ -149,20 +149,6 @@ def _place(base: Path, relative: Any) -> Path | None:
 def full_id(id: str) -> str:
     """``7`` → ``0007``."""
     return id.zfill(4) if id.isdigit() else id
-
-
-def _events(folder: Path) -> Iterable[dict[str, Any]]:
-    try:
-        with (folder / "trace.jsonl").open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(event, dict):
-                    yield event
-    except OSError:
-        return
 
 
 def _started(name: str) -> str:
