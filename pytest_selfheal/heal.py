@@ -170,6 +170,7 @@ class Healer:
     def _first_wave(self, failures: Sequence[Failure]) -> None:
         failures = self._look_first(failures)
         self.diagnoses = self._diagnose(failures, self.workshop)  # for a report, should Ctrl-C come while reproducing
+        self._models.warm_up()
         self.progress.note(f"running {len(failures)} failures again, unpatched")
         seen = reproduce(self.workshop, failures)
         real = [each.failure for each in seen if each.reason is None]
@@ -417,6 +418,13 @@ class _Models:
             if self._budget is None:
                 self._budget = Budget(self.healer.settings)
             return self._budget
+
+    def warm_up(self) -> None:
+        """The model library takes seconds to import; they pass while the failures are run again."""
+        if self.healer.settings.model != "builtin":
+            from pytest_selfheal.propose.model import warm_up
+
+            warm_up()
 
     def announce(self, failures: int) -> None:
         """Say where source code will go and what it may cost, before the first call to a model."""

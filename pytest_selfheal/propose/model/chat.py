@@ -345,6 +345,11 @@ class Chat:
             log.warning("the model cache cannot be written: %s", error)
 
 
+def warm_up() -> None:
+    """Import litellm in a thread: its seconds pass while the failures are run again."""
+    threading.Thread(target=library, name="selfheal-import", daemon=True).start()
+
+
 def validate(settings: Settings) -> None:
     """Raises :class:`UsageError` for model settings that cannot be read. Imports nothing."""
     read_params(settings.model_params)

@@ -73,6 +73,9 @@ class Unusable(Exception):
     """The reply is no patch; ``str()`` says why in words that help the model to do better."""
 
 
+LONGEST = 200_000
+"""Characters; what is longer is a model in a loop."""
+
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.S | re.I)
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^\n`]*)$", re.M)
 _PATH = r"[^\s`'\"*<>|:]+\.(?:pyi|pyx|py|toml|cfg|ini|json|ya?ml|txt|md|html|sql|csv)"
@@ -98,6 +101,8 @@ def read(text: str) -> Reply:
     text = _THINKING.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).replace("\x00", "")
     if not text.strip():
         raise Unusable("the reply was empty")
+    if len(text) > LONGEST:
+        raise Unusable(f"the reply is longer than {LONGEST} characters")
     edits: tuple[Edit, ...]
     if (data := _json(text)) is not None:
         edits = tuple(_json_edits(data))

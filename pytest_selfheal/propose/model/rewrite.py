@@ -14,6 +14,9 @@ from collections.abc import Iterable, Sequence
 from pytest_selfheal.propose.model.reply import Unusable
 from pytest_selfheal.propose.model.source import Definition, FunctionNode, Named, SourceFile, parse
 
+MOST_HUNKS = 60
+"""Larger rewrites are left as they are: trying each hunk costs a parse of the file."""
+
 _ELIDED = re.compile(
     r"^\s*(#|\.\.\.|…).{0,12}\b(rest|remaining|existing|unchanged|previous|same as|as before|omitted)\b|^\s*# ?(\.\.\.|…)\s*$",
     re.I | re.M,
@@ -27,7 +30,7 @@ class Rewriter:
         self.path = path
         self.hint = hint
         """Qualified name that the reply gives as the one at fault, for functions named without their class."""
-        self._seen: dict[str, str] = {}
+        self._seen: dict[str, tuple[str, str]] = {}
 
     def apply(self, text: str, code: str) -> str:
         """``text`` with the definitions of ``code``. Raises :class:`Unusable`."""
@@ -100,11 +103,12 @@ class Rewriter:
         return exact[0] if exact else None
 
     def _once(self, qualname: str, new: Definition, old: Definition) -> None:
-        dump = ast.dump(new)
-        before = self._seen.get(qualname)
-        if before is not None and before != dump and before != ast.dump(old) and dump != before:
+        meant = _meaning(new)
+        original, said = self._seen.get(qualname, (_meaning(old), ""))
+        # A reply may quote the old version before the new one; two different new ones are a riddle.
+        if said and said not in (meant, original):
             raise Unusable(f"it holds two different versions of {qualname}; give one")
-        self._seen[qualname] = dump
+        self._seen[qualname] = (original, meant)
 
     def _add(self, text: str, file: SourceFile, node: FunctionNode, block: SourceFile, home: str) -> str:
         source = _source(block, node)
@@ -165,6 +169,13 @@ class Rewriter:
 def _source(block: SourceFile, node: ast.stmt) -> str:
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
     return "\n".join(block.lines[first - 1 : node.end_lineno])
+
+
+def _meaning(node: Definition) -> str:
+    """The definition without what a reply may leave out: docstring and decorators."""
+    body = node.body[1:] if _docstring(node) is not None else node.body
+    arguments = "" if isinstance(node, ast.ClassDef) else ast.dump(node.args)
+    return "\n".join([node.name, arguments, *(ast.dump(statement) for statement in body)])
 
 
 def _takes_self(node: FunctionNode) -> bool:
@@ -341,24 +352,39 @@ def minimise(before: str, after: str) -> str:
         return after
     tree = ast.dump(meant)
     old, new = before.split("\n"), after.split("\n")
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    operations = list(matcher.get_opcodes())
-    if sum(kind != "equal" for kind, *_ in operations) > 60:
+    # Lines that differ in trailing blanks only are taken as equal, unless the blanks mean something (in a string).
+    for normal in (str.rstrip, str):
+        matcher = difflib.SequenceMatcher(None, [normal(line) for line in old], [normal(line) for line in new], False)
+        operations = [single for operation in matcher.get_opcodes() for single in _singly(operation)]
+        kept = [kind != "equal" for kind, *_ in operations]
+        if _means(_compose(old, new, operations, kept), tree):
+            break
+    if sum(kept) > MOST_HUNKS:
         return after
-    kept = [kind != "equal" for kind, *_ in operations]
-    for n, (kind, *_) in enumerate(operations):
-        if kind == "equal":
-            continue
-        kept[n] = False
-        tried = parse(_compose(old, new, operations, kept))
-        if tried is None or ast.dump(tried) != tree:
-            kept[n] = True
+    for n, changed in enumerate(list(kept)):
+        if changed:
+            kept[n] = False
+            kept[n] = not _means(_compose(old, new, operations, kept), tree)
     return _compose(old, new, operations, kept)
 
 
-def _compose(
-    old: Sequence[str], new: Sequence[str], operations: Iterable[tuple[str, int, int, int, int]], kept: Sequence[bool]
-) -> str:
+Operation = tuple[str, int, int, int, int]
+
+
+def _singly(operation: Operation) -> Iterable[Operation]:
+    """A replacement of so many lines by as many, line by line."""
+    kind, low, high, start, stop = operation
+    if kind != "replace" or high - low != stop - start:
+        return [operation]
+    return [(kind, low + n, low + n + 1, start + n, start + n + 1) for n in range(high - low)]
+
+
+def _means(text: str, tree: str) -> bool:
+    parsed = parse(text)
+    return parsed is not None and ast.dump(parsed) == tree
+
+
+def _compose(old: Sequence[str], new: Sequence[str], operations: Iterable[Operation], kept: Sequence[bool]) -> str:
     lines: list[str] = []
     for (_, low, high, start, stop), changed in zip(operations, kept, strict=True):
         lines += new[start:stop] if changed else old[low:high]
