@@ -32,6 +32,8 @@ def check(facts: Facts) -> str | None:
                 continue
             if _is_gutted(old, new):
                 return f"the body of {name} would be replaced by {_rest_in_words(new)}"
+            if _is_thrown_away(source.before, source.after, old, new):
+                return f"a new decorator of {name} never calls it"
             if public and _is_top_level_or_method(source.before, old):
                 reason = _signature(facts, name, old, new)
                 if reason:
@@ -66,6 +68,18 @@ def _classes(module: Module) -> set[str]:
     return {node.name for node in module.tree.body if isinstance(node, ast.ClassDef)}
 
 
+def _is_thrown_away(before: Module, after: Module, old: Function, new: Function) -> bool:
+    """A decorator that the patch adds, defined in the file, does not use what it decorates."""
+    known = {dump(decorator) for decorator in old.decorator_list}
+    functions = dict(after.functions())
+    for decorator in new.decorator_list:
+        if dump(decorator) not in known and isinstance(decorator, ast.Name) and decorator.id in functions:
+            used = {node.id for node in ast.walk(functions[decorator.id]) if isinstance(node, ast.Name)}
+            if not used & set(_parameters(functions[decorator.id])):
+                return True
+    return False
+
+
 def _statements(function: Function) -> list[ast.stmt]:
     """The body without its docstring."""
     body = function.body
@@ -87,19 +101,26 @@ def _is_gutted(old: Function, new: Function) -> bool:
 
 
 def _constant_body(function: Function) -> bool:
-    """Whatever it is given, it gives the same plain value (or nothing) back and does nothing else."""
-    statements = _statements(function)
+    """Whatever it is given, it gives the same plain value (or nothing, or an error) back and does nothing else."""
+    statements = _reachable(_statements(function))
     for node in statements[:-1]:
         if not (isinstance(node, ast.Pass) or (isinstance(node, ast.Assign) and _is_plain(node.value))):
             return False
     if not statements:
         return True
     last = statements[-1]
-    if isinstance(last, ast.Pass):
+    if isinstance(last, ast.Pass | ast.Raise):
         return True
     return isinstance(last, ast.Return) and (
         last.value is None or _is_plain(last.value) or _names_a_constant(last.value, statements)
     )
+
+
+def _reachable(statements: list[ast.stmt]) -> list[ast.stmt]:
+    for n, node in enumerate(statements):
+        if isinstance(node, ast.Return | ast.Raise):
+            return statements[: n + 1]
+    return statements
 
 
 def _is_plain(node: ast.expr | None) -> bool:
@@ -131,12 +152,14 @@ def _names_a_constant(node: ast.expr, statements: list[ast.stmt]) -> bool:
 
 
 def _rest_in_words(function: Function) -> str:
-    statements = _statements(function)
+    statements = _reachable(_statements(function))
     if is_stub(function):
         return "nothing"
     last = statements[-1] if statements else None
     if isinstance(last, ast.Return) and last.value is not None:
         return f"the constant {ast.unparse(last.value)[:60]}"
+    if isinstance(last, ast.Raise):
+        return "an error for every input"
     return "nothing"
 
 

@@ -58,6 +58,12 @@ def _guarded(module: Module) -> Iterator[tuple[ast.expr, list[ast.expr], bool, a
                 yield node.test, values, raises, node
         elif isinstance(node, ast.IfExp):
             yield node.test, [node.body], False, node
+        elif isinstance(node, ast.BinOp):
+            # ``low + (x == 7) * 13``
+            constants: list[ast.expr] = [child for child in ast.walk(node) if isinstance(child, ast.Constant)]
+            for child in ast.walk(node):
+                if isinstance(child, ast.Compare):
+                    yield child, constants, False, node
         elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and len(node.values) >= 2:
             # ``x == 7 and 13 or …``
             yield node.values[0], [node.values[-1]], False, node
@@ -91,6 +97,7 @@ def _branches(module: Module, tests: TestFacts) -> Iterator[Finding]:
             continue  # one of many values may be met by chance
         telling = [text for text in asked if is_telling(text)]
         results = [text for value in values if (text := _value(module, value)) is not None]
+        results += [text for value in values if (text := _chosen_from(value, tests)) is not None]
         expected = [text for text in results if text in tests.expected or text in tests.expected_parts]
         shown = ast.unparse(test)[:80]
         if telling and raises:
@@ -106,6 +113,16 @@ def _branches(module: Module, tests: TestFacts) -> Iterator[Finding]:
             yield Finding(_key(node, test), f"recognises the test's input by its parts ({shown})", test.lineno)
         elif any((text, result) in tests.pairs for text in asked for result in results if is_telling(result)):
             yield Finding(_key(node, test), f"answers the test's own input with what it expects ({shown})", test.lineno)
+
+
+def _chosen_from(node: ast.expr, tests: TestFacts) -> str | None:
+    """A list of expected values of which an expression picks one (``[13, 34][i]``)."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Subscript) and isinstance(child.value, ast.List | ast.Tuple | ast.Dict):
+            texts = [literal(element) for element in ast.iter_child_nodes(child.value) if isinstance(element, ast.expr)]
+            if any(text in tests.expected and is_telling(text) for text in texts if text is not None):
+                return literal(child.value)
+    return None
 
 
 def _plain_branches(module: Module, tests: TestFacts) -> Iterator[Finding]:
@@ -250,6 +267,9 @@ def _tables(module: Module, tests: TestFacts) -> Iterator[Finding]:
                 assert isinstance(row, ast.Tuple | ast.List)
                 texts = [literal(cell) for cell in row.elts]
                 cells += [(text, texts[-1]) for text in texts[:1] if text is not None and texts[-1] is not None]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 4:
+            cells = _cells_in_text(node.value)
+            size = len(cells)
         met = [pair for pair in cells if pair in tests.pairs and (is_telling(pair[0]) or is_telling(pair[1]))]
         if (
             met
@@ -267,6 +287,21 @@ def _tables(module: Module, tests: TestFacts) -> Iterator[Finding]:
                 yield Finding(dump(node), f"holds a list of the test's answers ({ast.unparse(node)[:80]})", node.lineno)
 
 
+def _cells_in_text(text: str) -> list[tuple[str, str]]:
+    """The pairs of a table that is written as text: JSON or a Python literal."""
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    rows = value.items() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    cells = []
+    for row in rows:
+        if isinstance(row, list | tuple) and len(row) >= 2:
+            key = int(row[0]) if isinstance(row[0], str) and row[0].isdigit() else row[0]
+            cells.append((canonical(key), canonical(row[-1])))
+    return cells
+
+
 def _expressions(module: Module) -> Iterator[ast.expr]:
     return (node for node in ast.walk(module.tree) if isinstance(node, ast.expr))
 
@@ -274,7 +309,9 @@ def _expressions(module: Module) -> Iterator[ast.expr]:
 def _is_returned_whole(module: Module, node: ast.AST) -> bool:
     """The table is itself the value of a parameter default or of an annotation."""
     parent = module.parents.get(node)
-    return isinstance(parent, ast.arguments | ast.Subscript | ast.Call) and not isinstance(node, ast.Dict)
+    return isinstance(parent, ast.arguments | ast.Subscript | ast.Call) and not isinstance(
+        node, ast.Dict | ast.Constant
+    )
 
 
 def _function_before(facts: Facts, finding: Finding) -> tuple[Module, Function] | None:

@@ -48,7 +48,9 @@ class TestFacts:
     @functools.cached_property
     def inputs(self) -> frozenset[str]:
         """Literals handed to the code under test, whole values and the elements of nested ones that are telling."""
-        return frozenset(value for node in self._relevant() for value in _inputs(node))
+        return frozenset(value for node in self._relevant() for value in _inputs(node)) | {
+            given for given, _ in self.pairs
+        }
 
     @functools.cached_property
     def expected(self) -> frozenset[str]:

@@ -1,0 +1,3 @@
+"""What lies here is material, not tests."""
+
+collect_ignore_glob = ["*"]
