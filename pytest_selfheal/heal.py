@@ -269,7 +269,9 @@ class Healer:
         workers = min(self.settings.worker_count, max(1, len(diagnoses)))
         # The work is done in child processes; a thread for each cause only waits for them.
         with concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="selfheal") as pool:
-            futures = [pool.submit(self._heal_one, diagnosis, workshop, base) for diagnosis in diagnoses]
+            # Endless loops take longest: started last, they would be waited for alone.
+            ordered = sorted(diagnoses, key=lambda diagnosis: diagnosis.kind != "timeout")
+            futures = [pool.submit(self._heal_one, diagnosis, workshop, base) for diagnosis in ordered]
             try:
                 for future in concurrent.futures.as_completed(futures):
                     future.result()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,7 +12,7 @@ from pytest_selfheal.guard import review
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.verify import verify
 from pytest_selfheal.judge.workspace import Workshop
-from pytest_selfheal.propose import Proposer
+from pytest_selfheal.propose import Proposal, Proposer
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import (
     Alternative,
@@ -102,8 +102,18 @@ class Rounds:
         return ended
 
     def _ask(self, proposer: Proposer) -> tuple[StopReason, str] | None:
+        proposals = proposer.propose(self.diagnosis, self.history)
+        try:
+            return self._take(proposer, proposals)
+        finally:
+            # An abandoned engine must not go on searching.
+            close = getattr(proposals, "close", None)
+            if close is not None:
+                close()
+
+    def _take(self, proposer: Proposer, proposals: Iterator[Proposal]) -> tuple[StopReason, str] | None:
         bad_in_a_row = 0
-        for proposal in proposer.propose(self.diagnosis, self.history):
+        for proposal in proposals:
             if self.tools.stop.is_set():
                 return "interrupted", "The run was interrupted before this failure was done."
             if isinstance(proposal, GaveUp):
