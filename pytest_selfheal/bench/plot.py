@@ -104,6 +104,7 @@ def picture(all_results: Sequence[Results], kind: str, theme: Theme = LIGHT) -> 
         "xtick.color": theme.ink,
         "ytick.color": theme.ink,
         "svg.hashsalt": "selfheal",
+        "text.parse_math": False,  # two dollar signs in a label are money
         "axes.titlesize": 11,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
@@ -111,9 +112,14 @@ def picture(all_results: Sequence[Results], kind: str, theme: Theme = LIGHT) -> 
     with matplotlib.rc_context(settings):
         # No pyplot: nothing global, no window, works in any thread.
         figure = Figure(figsize=(12.5, 5.0 + 0.75 * len(shown)), layout="constrained", facecolor=theme.paper)
-        axes = figure.subplots(2, 2)
+        # Each row is laid out on its own: the legend beside one panel must not narrow the one below.
+        halves: Any = figure.subfigures(2, 1)
+        axes: list[Any] = []
+        for row in halves:
+            row.set_facecolor(theme.paper)
+            axes += list(row.subplots(1, 2))
         panels: tuple[Callable[[Any, list[Bar], Theme], None], ...] = (_rates, _costs, _lift, _roles)
-        for axis, panel in zip(axes.flat, panels, strict=True):
+        for axis, panel in zip(axes, panels, strict=True):
             axis.set_facecolor(theme.paper)
             axis.set_axisbelow(True)
             for side in ("top", "right"):
@@ -167,8 +173,8 @@ def _rates(axis: Any, shown: list[Bar], theme: Theme) -> None:
         if bar.interval:
             axis.plot(bar.interval, [place, place], color=theme.series[0], linewidth=3, solid_capstyle="butt")
             for end in bar.interval:
-                axis.plot([end, end], [place - 0.1, place + 0.1], color=theme.series[0], linewidth=2)
-        axis.plot(bar.rate, place, "o", markersize=9, color=theme.series[0], markeredgecolor=theme.paper)
+                axis.plot([end, end], [place - 0.1, place + 0.1], color=theme.series[0], linewidth=2, clip_on=False)
+        axis.plot(bar.rate, place, "o", markersize=9, color=theme.series[0], markeredgecolor=theme.paper, clip_on=False)
         axis.text(bar.rate, place + 0.2, f"{100 * bar.rate:.1f}%", ha="center", va="bottom", fontsize=9)
     _percent_axis(axis)
 
