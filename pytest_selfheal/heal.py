@@ -52,10 +52,12 @@ def heal_run(
 def _heal_run(
     failures: Sequence[Failure], project: Project, settings: Settings, config: Any, exit_status: int
 ) -> RunReport:
+    from pytest_selfheal.record import ci
     from pytest_selfheal.record.report import finish
     from pytest_selfheal.record.run_dir import open_run
     from pytest_selfheal.redact import Redactor
 
+    settings, no_secrets = ci.without_secrets(settings)
     started = datetime.datetime.now(datetime.timezone.utc)
     clock = time.monotonic()
     redactor = Redactor(stripped_values(settings))
@@ -70,6 +72,7 @@ def _heal_run(
     try:
         with Workshop(project, settings) as workshop:
             healer = Healer(workshop, run, redactor, config)
+            healer.notes += [no_secrets] if no_secrets else []
             stop = healer.work(failures)
         report = RunReport(
             started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -90,6 +93,7 @@ def _heal_run(
         if settings.apply or settings.review:
             report = healer.hand_over(report)
         if config is not None:
+            report = ci.tell(report, config, redactor.hide)
             config.hook.pytest_selfheal_report(report=report)
         return report
     finally:

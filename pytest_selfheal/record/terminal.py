@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_selfheal.record import words
+from pytest_selfheal.record.ci import workflow_commands
 from pytest_selfheal.record.diff import parse
 from pytest_selfheal.record.find import find_base
 from pytest_selfheal.record.screen import Screen
@@ -23,6 +24,8 @@ def summary(terminalreporter: Any, report: RunReport) -> None:
     screen = Screen(terminalreporter._tw)
     quiet = terminalreporter.config.get_verbosity() < 0
     print_report(screen, report, Path(terminalreporter.config.invocation_params.dir), quiet=quiet)
+    for command in workflow_commands(report):
+        screen.line(command)
 
 
 def print_report(screen: Screen, report: RunReport, cwd: Path, quiet: bool = False) -> None:
