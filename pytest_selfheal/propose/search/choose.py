@@ -1,12 +1,24 @@
-"""Order plausible patches, and say how sure one can be of the first."""
+"""Order plausible patches by what they do rather than by how they look, and say how sure one can be of the first.
+
+Patches that behave alike on all inputs that were tried form a group. A group is worth what its members are worth (prior ×
+suspiciousness) and the docstring's examples that it keeps; one that answers everything alike, or fails on inputs that
+others master, is worth less. When nearly all the worth is in one group, the tests pin the behaviour down.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pytest_selfheal.propose.search.behaviour import UNKNOWN, Behaviour, Comparison
 from pytest_selfheal.propose.search.search import Plausible
 from pytest_selfheal.types import Confidence
+
+ENOUGH_INPUTS = 8
+"""With fewer answers to compare, behaviour says too little for high confidence."""
+HIGH_SHARE, MEDIUM_SHARE = 0.8, 0.5
+MAX_ALTERNATIVES = 3
+SHOWN = 80
 
 
 @dataclass
@@ -18,8 +30,96 @@ class Choice:
     note: str = ""
     alternatives: tuple[tuple[Plausible, str], ...] = ()
     """Patches that behave differently, with an input that shows it."""
+    group: int = 0
 
 
-def choose(found: Sequence[Plausible]) -> list[Choice]:
-    ordered = sorted(found, key=lambda p: -p.candidate.weight)
-    return [Choice(p, "medium") for p in ordered]
+@dataclass
+class _Group:
+    behaviour: Behaviour
+    members: list[Plausible] = field(default_factory=list)
+    worth: float = 0.0
+
+
+def choose(found: Sequence[Plausible], comparison: Comparison) -> list[Choice]:
+    """``comparison`` has the unpatched code's answers first, then those of ``found`` in its order (as many as there are)."""
+    groups = _grouped(found, comparison)
+    for group in groups:
+        group.members.sort(key=lambda p: -p.candidate.weight)
+        group.worth = _worth(group, groups, comparison)
+    groups.sort(key=lambda group: -group.worth)
+    total = sum(group.worth for group in groups) or 1.0
+    choices: list[Choice] = []
+    for number, group in enumerate(groups):
+        confidence = _confidence(group, group.worth / total, comparison) if number == 0 else "low"
+        others = tuple(
+            (other.members[0], _difference(group.behaviour, other.behaviour, comparison))
+            for other in groups
+            if other is not group
+        )[:MAX_ALTERNATIVES]
+        for member in group.members:
+            choices.append(Choice(member, confidence, _note(others), others, number))
+    # One of each group first: a second patch that does the same as a refused one would be refused as well.
+    firsts = {id(group.members[0]) for group in groups}
+    choices.sort(key=lambda choice: id(choice.plausible) not in firsts)
+    return choices
+
+
+def _grouped(found: Sequence[Plausible], comparison: Comparison) -> list[_Group]:
+    groups: list[_Group] = []
+    for i, plausible in enumerate(found):
+        behaviour = comparison.versions[i + 1] if i + 1 < len(comparison.versions) else Behaviour()
+        for group in groups:
+            if behaviour.answers and _alike(group.behaviour.answers, behaviour.answers):
+                group.members.append(plausible)
+                break
+        else:
+            groups.append(_Group(behaviour, [plausible]))
+    return groups
+
+
+def _alike(first: Sequence[str], second: Sequence[str]) -> bool:
+    return len(first) == len(second) and all(a == b or UNKNOWN in (a, b) for a, b in zip(first, second, strict=True))
+
+
+def _worth(group: _Group, groups: Sequence[_Group], comparison: Comparison) -> float:
+    weights = [member.candidate.weight for member in group.members]
+    worth = weights[0] + 0.5 * sum(weights[1:4])
+    answers = group.behaviour.answers
+    if answers:
+        most = max(g.behaviour.examples for g in groups)
+        worth *= 0.2 ** (most - group.behaviour.examples)
+        fewest = min(_raising(g.behaviour.answers) for g in groups if g.behaviour.answers)
+        worth *= 1.0 - 0.5 * (_raising(answers) - fewest)
+        if len(set(answers)) == 1 and len(set(comparison.versions[0].answers)) > 2:
+            worth *= 0.05
+    return worth
+
+
+def _raising(answers: Sequence[str]) -> float:
+    return sum(answer.startswith("raises ") for answer in answers) / max(len(answers), 1)
+
+
+def _confidence(group: _Group, share: float, comparison: Comparison) -> Confidence:
+    known = sum(answer != UNKNOWN for answer in group.behaviour.answers)
+    if share >= HIGH_SHARE and known >= ENOUGH_INPUTS:
+        return "high"
+    return "medium" if share >= MEDIUM_SHARE else "low"
+
+
+def _difference(mine: Behaviour, other: Behaviour, comparison: Comparison) -> str:
+    """``f(5, 5) → 5 here, 4 in the chosen patch``; empty where no input tells them apart."""
+    for call, a, b in zip(comparison.calls, mine.answers, other.answers, strict=False):
+        if a != b and UNKNOWN not in (a, b):
+            return f"{call} → {_short(b)} here, {_short(a)} in the chosen patch"
+    return ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+
+
+def _note(others: Sequence[tuple[Plausible, str]]) -> str:
+    shown = next((text for _, text in others if text), "")
+    if not shown:
+        return ""
+    return f"The tests leave open what should happen: another small change also passes them; {shown.replace(' here,', ' there,')}."

@@ -52,6 +52,7 @@ class Test:
 
 _Measure = tuple[str, float, float]
 _Softly = tuple[bool, int, float]
+_Cheap = tuple[str, _Measure, _Softly]
 
 
 class Harness:
@@ -92,22 +93,19 @@ class Harness:
         everything = [*self.failing, *self.passing]
         patience = 10.0 + 12 * sum(test.limit for test in everything)
         traced = fork.call(lambda: self._traced(everything), patience, self._usage, self._close)
-        cheap = fork.call(lambda: self._cheap(everything), patience, self._usage, self._close)
+        for i, test in enumerate(everything):
+            if traced is not None:
+                (test.signature, test.cpu, test.wall), test.trace = traced[i]
+        known = traced is not None
+        cheap = fork.call(lambda: self._cheap(everything, known), patience, self._usage, self._close)
         if traced is None and cheap is None:
             self.failing, self.passing = [], []
             return
         for i, test in enumerate(everything):
-            if traced is not None:
-                (test.signature, test.cpu, test.wall), test.trace = traced[i]
-            measured = cheap[i] if cheap is not None else {}
             chosen = "full"
-            for way, ((found, cpu, wall), softly) in measured.items():
-                if found == test.signature or traced is None:
-                    chosen, test.signature, test.cpu, test.wall = way, found, cpu, wall
-                    if softly is not None:
-                        passed, test.units, test.baseline = softly
-                        test.soft = passed == (not test.signature)
-                    break
+            if cheap is not None and cheap[i] is not None:
+                chosen, (test.signature, test.cpu, test.wall), (passed, test.units, test.baseline) = cheap[i]
+                test.soft = passed == (not test.signature)
             test.use(chosen)
         self.failing = [test for test in self.failing if test.signature]
         self.passing = [test for test in self.passing if not test.signature]
@@ -120,23 +118,26 @@ class Harness:
         timer, found = Timer(), []
         for test in tests:
             with observe.tracing(self._files) as trace:
-                measure = _measure(timer, dict(test.ways)["full"], 4 * test.limit)
+                measure = _measure(timer, dict(test.ways)["full"], 2 * test.limit)
             found.append((measure, trace))
         return found
 
-    def _cheap(self, tests: Sequence[Test]) -> list[dict[str, tuple[_Measure, _Softly | None]]]:
-        """Each test by the cheaper ways, hard first, then with soft assertions."""
+    def _cheap(self, tests: Sequence[Test], known: bool) -> list[_Cheap | None]:
+        """The cheapest way that ends like pytest's own (when that is ``known``), then the same with soft assertions."""
         self._enter()
         timer = Timer()
-        found: list[dict[str, tuple[_Measure, _Softly | None]]] = []
+        chosen: list[tuple[str, _Measure] | None] = []
         for test in tests:
-            found.append({way: (_measure(timer, run, test.limit), None) for way, run in test.ways if way != "full"})
-        self._soften()
-        for test, ways in zip(tests, found, strict=True):
             for way, run in test.ways:
-                if way in ways:
-                    ways[way] = (ways[way][0], self._softly(timer, run, test.limit))
-        return found
+                measure = _measure(timer, run, test.limit) if way != "full" else ("", 0.0, 0.0)
+                if way == "full" or not known or measure[0] == test.signature:
+                    chosen.append((way, measure) if way != "full" else None)
+                    break
+        self._soften()
+        return [
+            (*way, self._softly(timer, dict(test.ways)[way[0]], test.limit)) if way is not None else None
+            for test, way in zip(tests, chosen, strict=True)
+        ]
 
     def _softly(self, timer: Timer, run: items.Run, limit: float) -> _Softly:
         self._score.reset()
@@ -153,21 +154,22 @@ class Harness:
         if any(test.soft for test in self.failing):
             self._soften()
 
-    def evaluate(self) -> tuple[bool, float]:
-        """Run the failing tests on the code as it is: whether all pass, and how close they came (0..1)."""
-        everything, total, score = True, 0.0, self._score
+    def evaluate(self) -> tuple[bool | None, float]:
+        """Run the failing tests on the code as it is: whether all pass (``None``: CPU time ran out), and how close they came (0..1)."""
+        everything: bool | None = True
+        total, score = 0.0, self._score
         for test in self.failing:
             score.reset()
             try:
                 test.run()
-                passed = not score.misses
-            except (CpuTimeout, KeyboardInterrupt):
-                raise
+                passed: bool | None = not score.misses
+            except CpuTimeout:
+                passed = None
             except BaseException:
                 passed = False
             total += 1.0 if passed else min(score.value(test.units), 0.999) if test.soft else 0.0
             everything = everything and passed
-            if not passed and not self.thorough:
+            if passed is None or (not passed and not self.thorough):
                 break
         return everything, total / len(self.failing)
 
@@ -180,11 +182,11 @@ class Harness:
     @property
     def cpu(self) -> float:
         """CPU seconds of all failing tests, unpatched."""
-        return sum(test.cpu for test in self.failing)
+        return sum(test.cpu for test in self.failing if test.signature != "CpuTimeout")
 
     @property
     def wall(self) -> float:
-        return sum(test.wall for test in self.failing)
+        return sum(test.wall for test in self.failing if test.signature != "CpuTimeout")
 
     def confirm(
         self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], limit: float

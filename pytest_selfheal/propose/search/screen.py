@@ -42,8 +42,8 @@ class Task:
     retried: bool = False
 
 
-Evaluate = Callable[[], tuple[bool, float]]
-"""Runs the tests on the code as it is now: whether all pass, and how close they came (0..1)."""
+Evaluate = Callable[[], tuple[bool | None, float]]
+"""Runs the tests on the code as it is now: whether all pass (``None``: no time left), and how close they came (0..1)."""
 
 
 class Screener:
@@ -56,28 +56,32 @@ class Screener:
         between: Callable[[], None],
         state: State,
         usage: Usage,
-        close: tuple[int, ...] = (),
+        close: tuple[int, ...],
+        enough: Callable[[], bool],
     ) -> None:
-        """``prepare`` runs once in each child, ``between`` before each candidate."""
+        """``prepare`` runs once in each child, ``between`` before each candidate; ``enough`` ends a batch early."""
         self._evaluate = evaluate
         self._prepare = prepare
         self._between = between
         self._state = state
         self._usage = usage
         self._close = close
+        self._enough = enough
         self._shared = mmap.mmap(-1, _ROW.size * MAX_BATCH + 8)
         self.cpu_limit = 0.1
         """CPU seconds for one candidate."""
         self.wall_limit = 2.0
         """Seconds without progress after which a child is killed."""
+        self.sturdy = False
+        """The tests are bare calls: one that was interrupted leaves nothing half done."""
         self.forks = 0
 
     def screen(self, tasks: Sequence[Task]) -> None:
         """Fill in ``status``, ``fitness`` and ``cpu`` of each task; at most :data:`MAX_BATCH` of them."""
         position = 0
-        while position < len(tasks):
+        while position < len(tasks) and not (position and self._enough()):
             position = self._run(tasks, position)
-        for i, task in enumerate(tasks):
+        for i, task in enumerate(tasks[:position]):
             task.fitness, task.cpu, task.status = _ROW.unpack_from(self._shared, i * _ROW.size)
 
     def alone(self, task: Task) -> Task:
@@ -139,7 +143,7 @@ class Screener:
                         passed, fitness = self._evaluate()
                     finally:
                         timer.stop()
-                    status = PLAUSIBLE if passed else FAILED
+                    status = PLAUSIBLE if passed else TIMEOUT if passed is None else FAILED
                 else:
                     status = NO_PLACE
             except CpuTimeout:
@@ -151,7 +155,11 @@ class Screener:
                     with contextlib.suppress(ValueError):
                         function.__code__ = code
             _ROW.pack_into(shared, i * size, fitness, time.process_time() - began, status)
-            if status == TIMEOUT or threading.active_count() != threads or self._state.fingerprint() != before:
+            if (
+                (status == TIMEOUT and not self.sturdy)
+                or threading.active_count() != threads
+                or self._state.fingerprint() != before
+            ):
                 return  # it may have left something behind: the next candidate gets a clean process
 
     def _watch(self, pid: int, fd: int, start: int, stop: int) -> None:

@@ -17,7 +17,16 @@ from types import CodeType, FunctionType
 from pytest_selfheal.propose.search.candidate import Candidate
 from pytest_selfheal.propose.search.fork import Usage
 from pytest_selfheal.propose.search.harness import Harness
-from pytest_selfheal.propose.search.screen import MAX_BATCH, NO_PLACE, PLAUSIBLE, TIMEOUT, Screener, Task
+from pytest_selfheal.propose.search.screen import (
+    FAILED,
+    MAX_BATCH,
+    NO_PLACE,
+    PLAUSIBLE,
+    RUNNING,
+    TIMEOUT,
+    Screener,
+    Task,
+)
 from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.propose.search.swap import LiveFunctions, code_key
 
@@ -25,6 +34,8 @@ BATCH_SECONDS = 0.08
 """CPU seconds that a batch should take: short enough to stop in time, long enough to pay for its fork."""
 FIRST_BATCH = 24
 SLOW_SHARE = 0.35
+LATE_SHARE = 0.15
+"""Of the CPU time, for candidates that need a second, longer try."""
 SLOW_HEAP = 400
 CLIMB_AFTER = 0.12
 """Share of the budget that single edits have to themselves before partial successes are climbed as well."""
@@ -119,6 +130,7 @@ class Search:
         self._late: list[Task] = []
         self._slow: list[tuple[float, int, Candidate]] = []
         self._slow_spent = 0.0
+        self._late_spent = 0.0
         self._counter = itertools.count()
         self._rate = 0.001
         self._turn = 0
@@ -150,6 +162,9 @@ class Search:
         if self._slow_is_due() and not gathering:
             self._judge_slow()
             return True
+        if self._late and not gathering and self._late_spent < LATE_SHARE * self.budget.spent:
+            self._retry()
+            return True
         batch = self._batch()
         if batch:
             self._screen(batch)
@@ -170,7 +185,8 @@ class Search:
 
     def _batch(self) -> list[Task]:
         size = FIRST_BATCH if not self.tried else int(min(MAX_BATCH, max(4, BATCH_SECONDS / self._rate)))
-        climbing = self._may_climb()
+        # Once something passes by a single edit, pairs of edits only add noise to the choice.
+        climbing = self._may_climb() and not (self._found and " + " not in self._found[0].candidate.operator)
         self._turn += 1
         # Two of three batches climb once that may pay: the rest of the single edits must not starve.
         pull = self._climb if climbing and (self._stream is None or self._turn % 3) else self._single
@@ -183,7 +199,7 @@ class Search:
                 break
         if not tasks and pull == self._climb and self._stream is not None:
             return self._collect(self._single(size), size)
-        if not tasks and pull == self._single and self.pool:
+        if not tasks and pull == self._single and climbing:
             return self._collect(self._climb(size), size)
         return tasks
 
@@ -249,7 +265,7 @@ class Search:
         took = self.budget.spent - before
         self._rate = 0.5 * self._rate + 0.5 * max(took / len(batch), 1e-5)
         for task in batch:
-            self.tried += not task.retried
+            self.tried += task.status > RUNNING and not task.retried
             self._take(task)
 
     def _take(self, task: Task) -> None:
@@ -257,11 +273,15 @@ class Search:
             self._confirm(task)
         elif task.status == NO_PLACE:
             self._queue_slow(task.candidate)
-        elif task.status == TIMEOUT and not task.retried:
+        if task.status == TIMEOUT and not task.retried:
             self._late.append(task)
-            self._late.sort(key=lambda late: -late.candidate.weight)
-            del self._late[100:]
-        elif task.fitness > self._base + GAIN and task.candidate.operator.count(" + ") < 2:
+            self._late.sort(key=lambda late: (-round(late.fitness, 2), -late.candidate.weight))
+            del self._late[200:]
+        if (
+            task.status in (FAILED, TIMEOUT)
+            and task.fitness > self._base + GAIN
+            and task.candidate.operator.count(" + ") < 2
+        ):
             self.pool.append(Partial(task.candidate, task.fitness))
             self.pool.sort(key=lambda partial: (-round(partial.fitness, 3), -partial.candidate.weight))
             del self.pool[POOL:]
@@ -277,7 +297,8 @@ class Search:
 
     def _retry(self) -> None:
         """Candidates that ran out of CPU time, once more with ten times as much."""
-        batch, self._late = self._late[:8], self._late[8:]
+        before = self.budget.spent
+        batch, self._late = self._late[:4], self._late[4:]
         for task in batch:
             task.retried = True
         limit, wall = self._screener.cpu_limit, self._screener.wall_limit
@@ -288,6 +309,7 @@ class Search:
             self._screener.cpu_limit, self._screener.wall_limit = limit, wall
         for task in batch:
             self._take(task)
+        self._late_spent += self.budget.spent - before
 
     # ------------------------------------------------------------------ slow path
 

@@ -56,6 +56,14 @@ class LiveFunctions:
             self._named[path] = found
         return self._named[path]
 
+    def by_line(self) -> dict[tuple[str, int], list[FunctionType]]:
+        """All of them by real path and first line."""
+        found: dict[tuple[str, int], list[FunctionType]] = {}
+        for path, functions in self._by_file.items():
+            for function in functions:
+                found.setdefault((path, function.__code__.co_firstlineno), []).append(function)
+        return found
+
     def clear_caches(self) -> None:
         """Forget what ``functools.lru_cache`` remembers of the code that ran before."""
         for cache in self._caches:

@@ -1,0 +1,160 @@
+"""New inputs from observed ones: the same types, sizes and ranges, so that a difference in behaviour is one that matters."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pytest_selfheal.propose.search.observe import Call
+
+EACH = 12
+"""Mutants drawn from one observed call, at most."""
+_SCALARS = (bool, int, float, str, bytes)
+
+
+class Pool:
+    """Values seen at each parameter of one function, and inside its containers, by type."""
+
+    def __init__(self, calls: Sequence[Call], rng: random.Random) -> None:
+        self._rng = rng
+        self._seen: dict[str, dict[type, list[Any]]] = {}
+        for call in calls:
+            for name, value in call.arguments.items():
+                self._add(self._seen.setdefault(name, {}), value, 3)
+
+    def _add(self, slot: dict[type, list[Any]], value: Any, depth: int) -> None:
+        values = slot.setdefault(type(value), [])
+        if len(values) < 60:
+            values.append(value)
+        if depth and isinstance(value, (list, tuple, set, frozenset)):
+            for element in list(value)[:20]:
+                self._add(slot, element, depth - 1)
+        elif depth and isinstance(value, dict):
+            for key, element in list(value.items())[:20]:
+                self._add(slot, key, depth - 1)
+                self._add(slot, element, depth - 1)
+
+    def mutated(self, name: str, value: Any) -> Any:
+        """A value like ``value`` for this parameter; equal to it when nothing is known to change about its kind."""
+        return self._change(self._seen.get(name, {}), value, 3)
+
+    def _change(self, slot: dict[type, list[Any]], value: Any, depth: int) -> Any:
+        rng = self._rng
+        kind = type(value)
+        same = slot.get(kind, [value])
+        if kind is bool:
+            return not value
+        if kind is int:
+            low, high = min(same), max(same)
+            return rng.choice(
+                (
+                    value + 1,
+                    value - 1 if value > low or low < 0 else value + 2,
+                    rng.choice(same),
+                    rng.randint(low, high),
+                )
+            )
+        if kind is float:
+            low, high = min(same), max(same)
+            try:
+                return rng.choice(
+                    (round(value + rng.choice((-0.5, 0.5, 1.0)), 6), rng.choice(same), round(rng.uniform(low, high), 3))
+                )
+            except (OverflowError, ValueError):
+                return value
+        if kind is str:
+            return self._text(value, same)
+        if kind in (list, tuple):
+            return kind(self._sequence(slot, list(value), same, depth))
+        if kind is dict and value and depth:
+            key = rng.choice(list(value))
+            changed = dict(value)
+            if rng.random() < 0.3:
+                del changed[key]
+            else:
+                changed[key] = self._change(slot, value[key], depth - 1)
+            return changed
+        if kind in (set, frozenset) and depth:
+            elements = list(value)
+            return kind(self._sequence(slot, elements, [list(s) for s in same], depth))
+        return value
+
+    def _text(self, value: str, same: list[Any]) -> str:
+        rng = self._rng
+        other = rng.choice(same)
+        if not value:
+            return str(other)
+        i = rng.randrange(len(value))
+        letters = other or value
+        return rng.choice(
+            (
+                value[:i] + value[i + 1 :] if len(value) > 1 else value,
+                value[:i] + rng.choice(letters) + value[i:],
+                value[:i] + rng.choice(letters) + value[i + 1 :],
+                value[:i] + value[i].swapcase() + value[i + 1 :],
+                value[::-1],
+                value[:i] + str(other)[i:],
+                str(other),
+            )
+        )
+
+    def _sequence(self, slot: dict[type, list[Any]], value: list[Any], same: list[Any], depth: int) -> list[Any]:
+        rng = self._rng
+        other = list(rng.choice(same))
+        if not value:
+            return other
+        i = rng.randrange(len(value))
+        j = rng.randrange(len(value))
+        choice = rng.randrange(7)
+        if choice == 0 and len(value) > 1:
+            del value[i]
+        elif choice == 1:
+            value.insert(i, copy.deepcopy(value[j]))
+        elif choice == 2:
+            value[i], value[j] = value[j], value[i]
+        elif choice == 3:
+            value = value[:i] + other[i:]
+        elif choice == 4:
+            value.reverse()
+        elif depth:
+            value[i] = self._change(slot, value[i], depth - 1)
+        return value
+
+
+def mutants(calls: Sequence[Call], limit: int, seed: int = 0) -> Iterator[Call]:
+    """Calls with some arguments changed, deterministic, no more than ``limit``; arguments are shared, never altered."""
+    rng = random.Random(seed)
+    by_function: dict[tuple[str, int], list[Call]] = {}
+    for call in calls:
+        by_function.setdefault(call.key, []).append(call)
+    share = max(4, limit // max(len(by_function), 1))
+    for key, group in by_function.items():
+        pool = Pool(group, rng)
+        seen = {_text(call.arguments) for call in group}
+        for _ in range(3 * share):
+            if len(seen) - len(group) >= share:
+                break
+            call = rng.choice(group)
+            names = [n for n in call.order if n.lstrip("*") not in ("self", "cls")]
+            if not names:
+                break
+            arguments = dict(call.arguments)
+            for name in rng.sample(names, 1 if rng.random() < 0.7 else min(2, len(names))):
+                plain = name.lstrip("*")
+                try:
+                    arguments[plain] = pool.mutated(plain, copy.deepcopy(arguments[plain]))
+                except Exception:  # values of the code under test may do anything
+                    continue
+            text = _text(arguments)
+            if text not in seen:
+                seen.add(text)
+                yield Call(key, arguments, call.order)
+
+
+def _text(arguments: dict[str, Any]) -> str:
+    try:
+        return repr(arguments)[:2000]
+    except Exception:
+        return ""
