@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from pytest_selfheal.record.find import find_run
 from pytest_selfheal.record.patch import make_diff
+from pytest_selfheal.record.report import finish, write_outcome
+from pytest_selfheal.record.run_dir import open_run
+from pytest_selfheal.record.stored import StoredRun, load_run
 from pytest_selfheal.types import (
     Alternative,
     Attempt,
@@ -117,3 +124,55 @@ def run_report(outcomes: Iterable[Outcome], **more: Any) -> RunReport:
         "outcomes": tuple(outcomes),
     }
     return RunReport(**{**data, **more})
+
+
+class Tree:
+    """A real git repository that stands for the user's, far from the machine's configuration."""
+
+    def __init__(self, top: Path, files: dict[str, bytes] | None = None) -> None:
+        self.top = self.rootdir = top
+        top.mkdir(parents=True, exist_ok=True)
+        self.git("init", "-q", "-b", "main")
+        for name, content in (files or {}).items():
+            self.write(name, content)
+        if files:
+            self.commit()
+
+    def git(self, *arguments: str, check: bool = True) -> str:
+        identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "protocol.file.allow=always"]
+        environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+        done = subprocess.run(
+            ["git", *identity, *arguments], cwd=self.top, capture_output=True, text=True, env=environment, check=False
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout
+
+    def write(self, name: str, content: bytes | str) -> Path:
+        path = self.top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def read(self, name: str) -> bytes:
+        return (self.top / name).read_bytes()
+
+    def commit(self, message: str = "change") -> str:
+        self.git("add", "-A")
+        self.git("commit", "-qm", message)
+        return self.git("rev-parse", "HEAD").strip()
+
+    def bytes(self) -> dict[str, bytes]:
+        """Every file of the tree but git's and ours."""
+        return {
+            path.relative_to(self.top).as_posix(): path.read_bytes()
+            for path in sorted(self.top.rglob("*"))
+            if path.is_file() and not {".git", ".selfheal"} & set(path.relative_to(self.top).parts)
+        }
+
+    def record(self, *outcomes: Outcome, **report: Any) -> StoredRun:
+        """A finished run with these outcomes, as ``pytest --selfheal`` leaves it behind."""
+        run = open_run(self.top / ".selfheal", top=self.top, rootdir=self.rootdir)
+        written = [write_outcome(run, outcome, self) for outcome in outcomes]
+        finish(run, run_report(written, top=str(self.top), rootdir=str(self.rootdir), **report))
+        run.close()
+        return load_run(find_run(self.top))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from record_samples import Tree
 
 from pytest_selfheal.errors import GitError, RecordError
 from pytest_selfheal.record.patch import (
@@ -96,7 +96,7 @@ def test_the_users_git_configuration_and_hooks_environment_do_not_matter(
 
 
 def test_a_patch_for_another_file_is_refused_although_the_folder_lies_in_a_repository(
-    tmp_path: Path, repo: Repo
+    tmp_path: Path, repo: Tree
 ) -> None:
     inside = repo.top / "sub"
     inside.mkdir()
@@ -125,42 +125,12 @@ def test_without_a_git_binary_patches_still_apply_and_files_are_still_listed(
     assert changed_lines(tmp_path) == {}
 
 
-class Repo:
-    """A real repository, far from the user's configuration."""
-
-    def __init__(self, top: Path) -> None:
-        self.top = top
-        self.git("init", "-q", "-b", "main")
-
-    def git(self, *arguments: str) -> str:
-        identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "protocol.file.allow=always"]
-        environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-        done = subprocess.run(
-            ["git", *identity, *arguments], cwd=self.top, capture_output=True, text=True, env=environment, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def write(self, name: str, content: bytes | str) -> Path:
-        path = self.top / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    def commit(self, message: str = "change") -> str:
-        self.git("add", "-A")
-        self.git("commit", "-qm", message)
-        return self.git("rev-parse", "HEAD").strip()
-
-
 @pytest.fixture
-def repo(tmp_path: Path) -> Repo:
-    top = tmp_path / "repo"
-    top.mkdir()
-    return Repo(top)
+def repo(tmp_path: Path) -> Tree:
+    return Tree(tmp_path / "repo")
 
 
-def test_files_are_the_tracked_and_the_untracked_but_not_the_ignored_or_deleted(repo: Repo) -> None:
+def test_files_are_the_tracked_and_the_untracked_but_not_the_ignored_or_deleted(repo: Tree) -> None:
     repo.write(".gitignore", "*.log\nbuild/\n")
     repo.write("tracked.py", "")
     repo.write("gone.py", "")
@@ -181,7 +151,7 @@ def test_files_are_the_tracked_and_the_untracked_but_not_the_ignored_or_deleted(
     assert (repo.top / ".git/index").read_bytes() == index
 
 
-def test_a_repository_without_commits_lists_its_files(repo: Repo) -> None:
+def test_a_repository_without_commits_lists_its_files(repo: Tree) -> None:
     repo.write("a.py", "")
     assert find_top(repo.top) == (repo.top.resolve(), True)
     assert list_files(repo.top) == ("a.py",)
@@ -189,7 +159,7 @@ def test_a_repository_without_commits_lists_its_files(repo: Repo) -> None:
     assert changed_lines(repo.top) == {}
 
 
-def test_the_top_is_found_from_a_sub_folder_and_an_ignored_folder_is_its_own_top(repo: Repo) -> None:
+def test_the_top_is_found_from_a_sub_folder_and_an_ignored_folder_is_its_own_top(repo: Tree) -> None:
     repo.write(".gitignore", "scratch/\n")
     repo.write("pkg/a.py", "")
     inside = repo.write("scratch/b.py", "").parent
@@ -198,10 +168,10 @@ def test_the_top_is_found_from_a_sub_folder_and_an_ignored_folder_is_its_own_top
     assert list_files(inside) == ("b.py",)
 
 
-def test_submodules_and_nested_repositories_are_listed_file_by_file(repo: Repo, tmp_path: Path) -> None:
+def test_submodules_and_nested_repositories_are_listed_file_by_file(repo: Tree, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    library = Repo(other)
+    library = Tree(other)
     library.write("lib.py", "")
     library.commit()
     repo.write("a.py", "")
@@ -209,12 +179,12 @@ def test_submodules_and_nested_repositories_are_listed_file_by_file(repo: Repo, 
     repo.commit()
     nested = repo.top / "nested"
     nested.mkdir()
-    Repo(nested).write("inner.py", "")
+    Tree(nested).write("inner.py", "")
     assert set(list_files(repo.top)) == {".gitmodules", "a.py", "vendor/lib/lib.py", "nested/inner.py"}
     assert find_top(repo.top / "vendor/lib")[0] == (repo.top / "vendor/lib").resolve()
 
 
-def test_changed_lines_are_those_since_a_revision(repo: Repo) -> None:
+def test_changed_lines_are_those_since_a_revision(repo: Tree) -> None:
     repo.write("a.py", LONG)
     first = repo.commit()
     repo.write("a.py", LONG.replace(b"line 5\n", b"five\n"))
@@ -227,7 +197,7 @@ def test_changed_lines_are_those_since_a_revision(repo: Repo) -> None:
     assert changed_lines(repo.top, "no-such-revision") == {}
 
 
-def test_the_merge_base_is_where_the_branch_left_the_default_branch(repo: Repo) -> None:
+def test_the_merge_base_is_where_the_branch_left_the_default_branch(repo: Tree) -> None:
     repo.write("a.py", "1\n")
     first = repo.commit()
     repo.git("checkout", "-q", "-b", "topic")
