@@ -97,6 +97,10 @@ def _heal_run(
             config.hook.pytest_selfheal_report(report=report)
         return report
     finally:
+        if settings.model != "builtin":
+            from pytest_selfheal.propose.model import close
+
+            close()
         process.stop_everything()
         process.allow_starting()  # the next run of this interpreter may begin with a run of its tests
         run.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_selfheal.propose.model import Budget, ModelProposer
+import pytest
+
+from pytest_selfheal.propose.model import Budget, ModelProposer, close
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.testing import ScriptedModel
 from pytest_selfheal.types import Attempt, Diagnosis, Failure, Frame, GaveUp, Patch, Raised, Rejected, Suspect, Verdict
@@ -66,6 +68,13 @@ def gross(net, rate=RATE):
 def wrong(n: int) -> str:
     """A reply with another wrong patch for every ``n``."""
     return FIXED.replace("100 + rate", f"{100 + n} - rate")
+
+
+@pytest.fixture(autouse=True)
+def connections() -> Iterator[None]:
+    """Import this fixture where tests talk to a server: connections are closed as at a run's end."""
+    yield
+    close()
 
 
 def failure(message: str = "assert 162 == 238", line: int = 7) -> Failure:

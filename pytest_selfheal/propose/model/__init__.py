@@ -10,7 +10,7 @@ Importing this package is cheap; litellm loads with the first question that need
 from __future__ import annotations
 
 from pytest_selfheal.propose.model.budget import Budget
-from pytest_selfheal.propose.model.chat import validate, warm_up
+from pytest_selfheal.propose.model.chat import close, validate, warm_up
 from pytest_selfheal.propose.model.critic import Critic, Opinion
 from pytest_selfheal.propose.model.notice import Announcement, check_model, host_notice, worst_case
 from pytest_selfheal.propose.model.proposer import ModelProposer
@@ -22,6 +22,7 @@ __all__ = [
     "ModelProposer",
     "Opinion",
     "check_model",
+    "close",
     "host_notice",
     "validate",
     "warm_up",

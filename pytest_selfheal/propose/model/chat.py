@@ -14,15 +14,24 @@ import importlib
 import json
 import logging
 import os
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_selfheal.errors import UsageError
-from pytest_selfheal.propose.model.errors import CallFailed, RateLimited, TimedOut, UnusableAnswer, translate
+from pytest_selfheal.propose.model.errors import (
+    CallFailed,
+    LibraryMissing,
+    RateLimited,
+    TimedOut,
+    UnusableAnswer,
+    translate,
+)
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Usage
 
@@ -46,6 +55,8 @@ _KEY_NAMES = (
     "GOOGLE_*",
     "VERTEX*",
 )
+
+_NOISY = r"(litellm|openai|httpx|httpcore|pydantic|anyio|aiohttp|tiktoken|tokenizers|huggingface_hub|boto3|botocore|google)\b"
 
 _import_lock = threading.Lock()
 
@@ -75,13 +86,19 @@ class Answer:
 
 
 def library() -> Any:
-    """litellm, imported on first use: no network, no ``.env``, no advertisements, no telemetry."""
+    """litellm, imported on first use: no network, no ``.env``, no advertisements, no telemetry.
+
+    Raises :class:`LibraryMissing`.
+    """
+    _silence()
     with _import_lock:
         wanted = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
         before = {name: os.environ.get(name) for name in wanted}
         os.environ.update(wanted)
         try:
             litellm: Any = importlib.import_module("litellm")
+        except Exception as error:
+            raise LibraryMissing(f"litellm cannot be imported ({error}); {LibraryMissing.advice}.") from error
         finally:
             for name, value in before.items():
                 if value is None:
@@ -96,6 +113,14 @@ def library() -> Any:
         for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         return litellm
+
+
+def _silence() -> None:
+    """The library's own warnings are nobody's business here, and errors where the user's tests make them so.
+
+    pytest sets the filters back after each hook; so this is repeated before each use, which adds nothing twice.
+    """
+    warnings.filterwarnings("ignore", module=_NOISY)
 
 
 class Chat:
@@ -347,7 +372,25 @@ class Chat:
 
 def warm_up() -> None:
     """Import litellm in a thread: its seconds pass while the failures are run again."""
-    threading.Thread(target=library, name="selfheal-import", daemon=True).start()
+
+    def load() -> None:
+        with contextlib.suppress(LibraryMissing):  # said when it is needed
+            library()
+
+    threading.Thread(target=load, name="selfheal-import", daemon=True).start()
+
+
+def close() -> None:
+    """Close the connections that the library keeps open, at a run's end; does nothing when it was never loaded."""
+    litellm = sys.modules.get("litellm")
+    with contextlib.suppress(Exception):
+        kept = litellm.in_memory_llm_clients_cache  # type: ignore[union-attr]
+        for client in list(kept.cache_dict.values()):
+            with contextlib.suppress(Exception):
+                left = client.close()
+                if hasattr(left, "send"):
+                    left.close()  # the coroutine of an asynchronous client that was never used
+        kept.flush_cache()
 
 
 def validate(settings: Settings) -> None:

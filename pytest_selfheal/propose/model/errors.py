@@ -13,7 +13,8 @@
     ├── ServiceDown            5xx
     ├── UnusableAnswer         HTML, half an object, no choices
     ├── ContentFiltered        this prompt only, says nothing about the next one
-    └── BadRequest
+    ├── BadRequest
+    └── LibraryMissing         litellm cannot be imported: fatal for the run
 
 litellm raises OpenAI-style classes, but puts some statuses (402, 403) into its catch-all ``APIError`` and lets plain
 Python errors escape from answers that it did not foresee; so the class name is looked at first, then the status, and
@@ -88,6 +89,11 @@ class ContentFiltered(CallFailed):
     advice = "choose another model for this failure"
 
 
+class LibraryMissing(CallFailed):
+    fatal = True
+    advice = "reinstall it, or use --selfheal-model builtin"
+
+
 class BadRequest(CallFailed):
     advice = "check the model's name and selfheal_model_params"
 
@@ -142,7 +148,10 @@ _NO_PROVIDER = re.compile(r"LLM Provider NOT provided|unknown provider|model.{0,
 _BAD_KEY = re.compile(
     r"api.?key.{0,60}(missing|must be set|not (set|found|valid)|invalid|required)|invalid api.?key", re.I
 )
-_NOT_JSON = re.compile(r"empty or invalid response|<html|<!doctype|Expecting value|json", re.I)
+_NOT_JSON = re.compile(
+    r"empty or invalid response|<html|<!doctype|Expecting value|json|no 'choices'|Received response", re.I
+)
+_NO_CONNECTION = re.compile(r"connection (error|refused|reset|aborted)|cannot connect|name or service not known", re.I)
 _FILTERED = re.compile(r"content.?(policy|filter|management)", re.I)
 
 
@@ -150,7 +159,7 @@ def translate(error: BaseException, model: str, near: tuple[str, ...] = ()) -> C
     """Our error for whatever the library raised; ``near`` are known names that look like ``model``."""
     if isinstance(error, CallFailed):
         return error
-    words = _first_line(str(error))
+    words = _first_line(_words(error))
     kind = _kind(error, words)
     found = kind(f"Model {model}: {_LEADS[kind]}{_detail(error, words)}; {_advice(kind, near)}.")
     if isinstance(found, RateLimited):
@@ -190,6 +199,8 @@ def _kind(error: BaseException, words: str) -> type[CallFailed]:
         return AuthenticationFailed
     if named in (ServiceDown, ConnectionFailed) and _NOT_JSON.search(text) and not _server_said_so(error):
         return UnusableAnswer
+    if named is ServiceDown and _NO_CONNECTION.search(text) and not _server_said_so(error):
+        return ConnectionFailed
     if named is not None and named is not UnusableAnswer:
         return named
     if status is not None and status in _BY_STATUS:
@@ -209,6 +220,13 @@ def _server_said_so(error: BaseException) -> bool:
     """Whether a status of 5xx came from the server, and not from the library that could not read a 200."""
     response = getattr(error, "response", None)
     return bool(getattr(response, "headers", None))
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__
 
 
 def _first_line(text: str) -> str:

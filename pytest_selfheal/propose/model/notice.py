@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_selfheal.propose.model.chat import Chat, is_loopback, library
+from pytest_selfheal.propose.model.errors import LibraryMissing
 from pytest_selfheal.settings import Settings
 
 
@@ -68,9 +69,10 @@ class Announcement:
         self._thread.start()
 
     def _run(self) -> None:
-        for line in (worst_case(self._settings, self._failures), host_notice(self._settings)):
-            if line:
-                self._say(line)
+        with contextlib.suppress(LibraryMissing):  # said when it is needed
+            for line in (worst_case(self._settings, self._failures), host_notice(self._settings)):
+                if line:
+                    self._say(line)
 
     def wait(self) -> None:
         """Until it has been said: before the first call to a model."""
@@ -81,6 +83,10 @@ def check_model(settings: Settings) -> list[str]:
     """Lines for ``selfheal check``, each beginning with ``ok``, ``note`` or ``problem``. Sends no prompt, costs nothing."""
     if settings.model == "builtin":
         return ["ok: the embedded engine needs no model"]
+    try:
+        library()
+    except LibraryMissing as error:
+        return [f"problem: {error}"]
     lines: list[str] = []
     for role, chat in _chats(settings):
         provider = chat.provider()

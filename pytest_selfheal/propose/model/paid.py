@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pytest_selfheal.propose.model.budget import Budget, Refusal
 from pytest_selfheal.propose.model.chat import Answer, Chat, Message
-from pytest_selfheal.propose.model.errors import CallFailed, ContextTooLong, TimedOut
+from pytest_selfheal.propose.model.errors import CallFailed, ContextTooLong, LibraryMissing, TimedOut
 
 Trace = Callable[..., None]
 """Takes an event's name (``prompt``, ``reply``, ``model_error``) and its content as keywords, redacted and fit for JSON."""
@@ -66,12 +66,16 @@ class PaidChat:
         left = deadline - time.monotonic()
         if left <= 0:
             return Refusal("time_limit", "the time for this failure ended before the model was asked")
+        about = {**self.about, "model": self.chat.model, "temperature": temperature, "max_tokens": max_tokens}
         messages = [{**message, "content": self.redactor.hide(message["content"])} for message in messages]
         tokens = self.chat.count(messages)
-        reserved = self.budget.reserve(self.chat.worst_case(tokens, max_tokens), tokens + max_tokens, deadline)
+        try:
+            worst = self.chat.worst_case(tokens, max_tokens)
+        except LibraryMissing as error:
+            return self._failed(error, about, deadline)
+        reserved = self.budget.reserve(worst, tokens + max_tokens, deadline)
         if isinstance(reserved, Refusal):
             return reserved
-        about = {**self.about, "model": self.chat.model, "temperature": temperature, "max_tokens": max_tokens}
         self.trace("prompt", **about, messages=messages, params=self.chat.params, schema=schema is not None)
         try:
             answer = self.chat.ask(
