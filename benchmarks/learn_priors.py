@@ -25,6 +25,7 @@ import os
 import random
 import resource
 import signal
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ from pytest_selfheal.types import Suspect
 PSEUDO = 300.0
 """Pseudo-candidates with which a key's parent speaks."""
 BATCH = 250
-SECONDS = 0.05
+SECONDS = 0.02
 """CPU time of one candidate."""
 WRONG, DIFFERENT, RIGHT = 1, 2, 3
 
@@ -77,7 +78,7 @@ def humanevalfix(path: Path) -> Iterator[Program]:
 
 def mutants(path: Path, most: int, seed: int) -> Iterator[Program]:
     """One or two mutants of each of ``most`` even-numbered MBPP solutions."""
-    from mutmut.mutation.file_mutation import create_mutations, deep_replace
+    from mutmut.mutation.file_mutation import create_mutations, deep_replace  # type: ignore[import-not-found]
 
     home = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:  # the tool reads its configuration from the current folder
@@ -95,9 +96,14 @@ def mutants(path: Path, most: int, seed: int) -> Iterator[Program]:
     for row in rows:
         code = row["code"].replace("\r\n", "\n").replace("\t", "    ")
         tests = "\n".join([row["test_setup_code"].replace("\r\n", "\n"), *row["test_list"]])
-        entry = next((n.func.id for n in ast.walk(ast.parse(tests)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)), "")
+        entry = next(
+            (n.func.id for n in ast.walk(ast.parse(tests)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)),
+            "",
+        )
         names = {n.name for n in ast.parse(code).body if isinstance(n, ast.FunctionDef)}
-        calls = [n.func.id for n in ast.walk(ast.parse(tests)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+        calls = [
+            n.func.id for n in ast.walk(ast.parse(tests)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+        ]
         entry = next((c for c in calls if c in names), entry)
         module, mutations, *_ = create_mutations("task.py", code)
         for mutation in chance.sample(list(mutations), min(3, len(mutations))):
@@ -187,7 +193,7 @@ class Judge:
                 finally:
                     os._exit(0)
             os.waitpid(child, 0)
-            done = [b for b in itertools.takewhile(bool, self.shared[: len(texts) - start])]
+            done = list(itertools.takewhile(bool, self.shared[: len(texts) - start]))
             for i, verdict in enumerate(done):
                 results[start + i] = verdict
             start += len(done) + 1  # the one that killed the child counts as wrong
@@ -211,7 +217,9 @@ class Judge:
     def _one(self, text: str, expected: list[str]) -> int:
         verdict = WRONG
         try:
-            signal.setitimer(signal.ITIMER_PROF, SECONDS * 4)  # kills what swallows the exception or never returns to Python
+            signal.setitimer(
+                signal.ITIMER_PROF, SECONDS * 4
+            )  # kills what swallows the exception or never returns to Python
             signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
             code: CodeType = compile(text, "task", "exec")
             space: dict[str, Any] = {"__name__": "task"}
@@ -280,11 +288,15 @@ def keeps(key: str, value: float, found: dict[str, float]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mbpp", type=Path, required=True, help="MBPP, one JSON object a line")
-    parser.add_argument("--humanevalfix", type=Path, required=True, help="HumanEvalPack (Python), one JSON object a line")
+    parser.add_argument(
+        "--humanevalfix", type=Path, required=True, help="HumanEvalPack (Python), one JSON object a line"
+    )
     parser.add_argument("--mutants", type=int, default=400)
     parser.add_argument("--candidates", type=int, default=3000, help="most candidates of one program")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--base", type=Path, required=True, help="JSON: base rate per family, for what the data does not show")
+    parser.add_argument(
+        "--base", type=Path, required=True, help="JSON: base rate per family, for what the data does not show"
+    )
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -294,6 +306,7 @@ def main() -> None:
     for program in programs:
         right = count(program, options.candidates, totals)
         used += right >= 0
+        print(f"\r{used} programs, {healed} healed", end="", file=sys.stderr, flush=True)
         healed += right > 0
     base = json.loads(options.base.read_text("utf-8"))
     learned = weights(totals, base)
@@ -301,7 +314,9 @@ def main() -> None:
     options.output.write_text(json.dumps(data, indent=0) + "\n", "utf-8")
     counts = options.output.with_suffix(".counts.json")
     counts.write_text(json.dumps(totals), "utf-8")
-    print(f"{used} programs, {healed} with a right candidate among the first {options.candidates}; {len(learned)} weights")
+    print(
+        f"{used} programs, {healed} with a right candidate among the first {options.candidates}; {len(learned)} weights"
+    )
 
 
 if __name__ == "__main__":

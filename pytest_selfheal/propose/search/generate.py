@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_selfheal.propose.search import priors as _priors
-from pytest_selfheal.propose.search.candidate import Candidate, Draft, apply, compose, overlap, trimmed
+from pytest_selfheal.propose.search.candidate import Candidate, Draft, Edit, apply, compose, overlap, trimmed
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.operators import FAMILIES, Family
 from pytest_selfheal.propose.search.priors import Priors
 from pytest_selfheal.propose.search.source import Region, Source
 from pytest_selfheal.types import Suspect
 
-CAP = 4000
+CAP = 6000
 HEAP = 20_000
 BOOST = 4.0
 """Operators' factors are clipped to this, so that a stream's bound is a bound."""
@@ -118,9 +118,13 @@ def finish(source: Source, draft: Draft, weight: float) -> Candidate | None:
     )
 
 
-def _where(source: Source, edits: Iterable[object]) -> tuple[str, bool]:
+def _where(source: Source, edits: Iterable[Edit]) -> tuple[str, bool]:
     """The one innermost function that holds all edits (the outer one of nested), and whether all are in its body."""
-    found = [source.enclosing(offset) for e in edits for offset in (e.start, max(e.start, e.end - 1))]  # type: ignore[attr-defined]
+    found = [
+        source.inserted(e.start, e.text) if e.start == e.end else source.enclosing(offset)
+        for e in edits
+        for offset in (e.start, max(e.start, e.end - 1))
+    ]
     names = {name for name, _ in found}
     if len(names) == 1:
         name, body = found[0][0], all(inside for _, inside in found)

@@ -52,13 +52,41 @@ _CALLS: dict[str, Kind] = {
 }
 _METHODS: dict[str, Kind] = {
     **dict.fromkeys(
-        ["lower", "upper", "strip", "lstrip", "rstrip", "replace", "join", "title", "capitalize", "swapcase", "format", "zfill", "ljust", "rjust", "center"],
+        [
+            "lower",
+            "upper",
+            "strip",
+            "lstrip",
+            "rstrip",
+            "replace",
+            "join",
+            "title",
+            "capitalize",
+            "swapcase",
+            "format",
+            "zfill",
+            "ljust",
+            "rjust",
+            "center",
+        ],
         "str",
     ),
     **dict.fromkeys(["split", "splitlines", "rsplit", "findall"], "list"),
     **dict.fromkeys(["find", "rfind", "index", "count", "bit_length"], "int"),
     **dict.fromkeys(
-        ["startswith", "endswith", "isdigit", "isalpha", "isupper", "islower", "isspace", "isalnum", "issubset", "issuperset"], "bool"
+        [
+            "startswith",
+            "endswith",
+            "isdigit",
+            "isalpha",
+            "isupper",
+            "islower",
+            "isspace",
+            "isalnum",
+            "issubset",
+            "issuperset",
+        ],
+        "bool",
     ),
     **dict.fromkeys(["keys", "values", "items"], "iterator"),
 }

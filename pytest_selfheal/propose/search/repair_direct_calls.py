@@ -60,7 +60,7 @@ def _missing(source: Source, node: FunctionNode, names: list[str]) -> Drafts:
             continue
         later = args[args.index(arg) + 1 :] if arg in args else []
         required = len(args) - len(node.args.defaults)
-        if arg in args and args.index(arg) == required - 1 or (arg not in args):
+        if (arg in args and args.index(arg) == required - 1) or (arg not in args):
             sign = " = " if arg.annotation else "="
             end = source.span(arg)[1]
             for value in ("None", "False", "True", "0", '""', "1", "()"):

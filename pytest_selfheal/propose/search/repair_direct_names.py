@@ -20,10 +20,38 @@ from pytest_selfheal.types import Raised
 
 Drafts = Iterator[tuple[Source, Draft]]
 
-_HOMES = (
-    "collections typing functools itertools dataclasses pathlib datetime math copy re os sys json enum abc contextlib time "
-    "operator random string decimal fractions statistics io types warnings textwrap heapq bisect collections.abc"
-).split()
+_HOMES = [
+    "collections",
+    "typing",
+    "functools",
+    "itertools",
+    "dataclasses",
+    "pathlib",
+    "datetime",
+    "math",
+    "copy",
+    "re",
+    "os",
+    "sys",
+    "json",
+    "enum",
+    "abc",
+    "contextlib",
+    "time",
+    "operator",
+    "random",
+    "string",
+    "decimal",
+    "fractions",
+    "statistics",
+    "io",
+    "types",
+    "warnings",
+    "textwrap",
+    "heapq",
+    "bisect",
+    "collections.abc",
+]
 """Standard modules whose names are used without their module's name."""
 _FOREIGN = {"null": "None", "nil": "None", "true": "True", "false": "False", "this": "self", "elseif": "elif"}
 _BUILTIN_TYPES = {
@@ -426,7 +454,7 @@ def missing_attribute(link: Raised, sources: Mapping[str, Source], context: Cont
 
 
 def module_level_of(name: str) -> set[str]:
-    return {n for n in dir(sys.modules.get(name, builtins))}
+    return set(dir(sys.modules.get(name, builtins)))
 
 
 def _classes(sources: Mapping[str, Source], name: str) -> Iterator[tuple[Source, ast.ClassDef]]:

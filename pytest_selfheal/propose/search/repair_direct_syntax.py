@@ -348,12 +348,8 @@ def _indentation(
             yield likely, (Edit(starts[index], starts[index] + len(old), indent),), "indent the line"
             last = index
             while (
-                last + 1 < len(lines)
-                and lines[last + 1].startswith(old)
-                and lines[last + 1].strip()
-                and len(old) > 0
-                or (last + 1 < len(lines) and not old and lines[last + 1].strip() and not lines[last + 1][0].isalnum())
-            ):
+                last + 1 < len(lines) and lines[last + 1].startswith(old) and lines[last + 1].strip() and len(old) > 0
+            ) or (last + 1 < len(lines) and not old and lines[last + 1].strip() and not lines[last + 1][0].isalnum()):
                 last += 1
             if last > index:
                 edits = tuple(Edit(starts[i], starts[i] + len(old), indent) for i in range(index, last + 1))
@@ -392,7 +388,7 @@ def _contextual(
                 (Edit(starts[index] + match.start(), starts[index] + match.end(), ""),),
                 f"delete {match.group().strip()}",
             )
-    if "default" in error.message and "argument" in error.message or "parameter without a default" in error.message:
+    if ("default" in error.message and "argument" in error.message) or "parameter without a default" in error.message:
         for match in re.finditer(r"(\w+)\s*=\s*[^,()]+,\s*(\w+)(?=\s*[,)])", lines[index]):
             first, second = match.group().rsplit(",", 1)
             edit = Edit(starts[index] + match.start(), starts[index] + match.end(), f"{second.strip()}, {first}")

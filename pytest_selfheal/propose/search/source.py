@@ -316,6 +316,19 @@ class Source:
         start = self.span(node.body[0])[0]
         return offset >= self._starts[self.line_of(start) - 1] and self.line_of(offset) > node.lineno
 
+    def inserted(self, offset: int, text: str) -> tuple[str, bool]:
+        """Like :meth:`enclosing` for lines put in at a line's start: they may belong to the function that ends there."""
+        if not offset or self.text[offset - 1] not in "\r\n" or not text.strip():
+            return self.enclosing(offset)
+        indent = len(text) - len(text.lstrip())
+        line = self.line_of(offset - 1)
+        ended = [
+            (node.lineno, name)
+            for name, node in self.functions.items()
+            if node.end_lineno == line and len(self.indent_of(node)) < indent
+        ]
+        return (max(ended)[1], True) if ended else self.enclosing(offset)
+
     def region(self, qualname: str) -> Region | None:
         """The function of that name, by its last part when the qualified name is not known; ``<module>`` is the module level."""
         if qualname == "<module>":

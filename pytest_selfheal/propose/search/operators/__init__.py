@@ -32,6 +32,7 @@ from pytest_selfheal.propose.search.operators import (
     operands,
     regex,
     replicate,
+    rewrap,
     statement,
     subscript,
     synthesis,
@@ -63,6 +64,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("statement", statement.propose),
     Family("comprehension", comprehension.propose),
     Family("wrap", wrap.propose),
+    Family("rewrap", rewrap.propose),
     Family("mining", mining.propose),
     Family("exception", exception.propose),
     Family("regex", regex.propose),
@@ -78,5 +80,6 @@ FAMILIES: tuple[Family, ...] = (
     Family("copy/statement", copy.statements),
     Family("replicate", replicate.propose),
     Family("replicate/rename", replicate.rename),
-    Family("synthesis", synthesis.propose),
+    Family("synthesis/add", synthesis.extended),
+    Family("synthesis/new", synthesis.replaced),
 )

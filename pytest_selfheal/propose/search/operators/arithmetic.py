@@ -55,11 +55,12 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         old = TEXT[type(node.op)]
         augmented = isinstance(node, ast.AugAssign)
         if isinstance(node, ast.BinOp):
-            if isinstance(node.left, (ast.Constant, ast.JoinedStr)) and isinstance(
-                getattr(node.left, "value", ""), str
+            if (
+                isinstance(node.left, (ast.Constant, ast.JoinedStr))
+                and isinstance(getattr(node.left, "value", ""), str)
+                and isinstance(node.op, ast.Mod)
             ):
-                if isinstance(node.op, ast.Mod):
-                    continue  # formatting, not arithmetic
+                continue  # formatting, not arithmetic
             start, end = source.span(node.left)[1], source.span(node.right)[0]
         else:
             start, end = source.span(node.target)[1], source.span(node.value)[0]

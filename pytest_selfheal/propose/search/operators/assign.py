@@ -15,6 +15,9 @@ from pytest_selfheal.propose.search.source import Region
 _EMPTY = ("0", "1", "[]", '""', "{}", "set()", "None", "True", "False", "-1", "0.0", 'float("inf")', 'float("-inf")')
 
 
+_WORDS = {"+": "plus", "-": "minus", "*": "times", "//": "floor", "|": "or", "&": "and"}
+
+
 def propose(region: Region, context: Context) -> Iterator[Draft]:
     source = region.source
     kinds = Kinds(region, context)
@@ -34,7 +37,7 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
                 for op in ("+", "-", "*", "//", "|", "&"):
                     if kinds.of(node.value) in ("list", "str") and op != "+":
                         continue
-                    yield Draft((Edit(*place, op + "="),), f"assign/augment/{op}", f"{op}= instead of =")
+                    yield Draft((Edit(*place, op + "="),), f"assign/augment/{_WORDS[op]}", f"{op}= instead of =")
             if isinstance(node.value, ast.Constant) or _is_empty(node.value):
                 text = source.segment(node.value)
                 for value in (*_EMPTY, *(p for p in region.parameters if p not in ("self", "cls"))):

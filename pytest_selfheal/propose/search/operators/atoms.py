@@ -56,6 +56,14 @@ def atoms(region: Region, context: Context, kinds: Kinds) -> Iterator[tuple[str,
             for op in ("== 0", "== 1", "< 2", "> 1", "<= 1", "> 0", "% 2 == 0"):
                 yield f"len({n}) {op}", "length", n
     for n in names:
+        if kind[n] in ("list", "str", "tuple") or kind[n] == "any":
+            for text in (
+                "len(set({0})) != len({0})",
+                "len(set({0})) == len({0})",
+                "any({0}.count(i) > 2 for i in {0})",
+            ):
+                yield text.format(n), "duplicates", n
+    for n in names:
         if kind[n] == "any":
             for name in _TYPES:
                 yield f"isinstance({n}, {name})", "isinstance", n

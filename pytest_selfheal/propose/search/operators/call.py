@@ -83,6 +83,18 @@ def _groups(lines: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     return {word: tuple(others) for word, others in found.items()}
 
 
+_CRITERIA = ("len(x)", "len(set(x))", "x[0]", "x[1]", "x[-1]", "abs(x)", "sum(x)", "str(x)", "x.lower()")
+SORT_KEYS = (
+    *("len", "abs", "str", "int", "str.lower", "lambda x: x[0]", "lambda x: x[1]", "lambda x: -x", "sum"),
+    *(
+        f"lambda x: {sign}{c}"
+        for c in _CRITERIA
+        for sign in ("", "-")
+        if sign == "" or c[:3] in ("len", "x[0", "x[1", "sum", "abs")
+    ),
+    *(f"lambda x: ({sign}{c}, x)" for c in _CRITERIA for sign in ("", "-") if not (sign and c[:3] in ("str", "x.l"))),
+)
+"""Keys to sort by: one criterion up or down, or one and then the element itself."""
 FUNCTION_SIBLINGS = _groups(_FUNCTIONS)
 METHOD_SIBLINGS = _groups(_METHODS)
 
@@ -185,10 +197,8 @@ def _flags(region: Region, node: ast.Call) -> Iterator[Draft]:
         if "reverse" not in has:
             yield add("reverse=True", "reverse")
         if "key" not in has:
-            for key in ("len", "abs", "str", "int", "lambda x: x[0]", "lambda x: x[1]", "lambda x: -x", "str.lower"):
+            for key in SORT_KEYS:
                 yield add(f"key={key}", "key")
-            yield add("key=lambda x: (-x[1], x[0])", "key")
-            yield add("key=lambda x: (len(x), x)", "key")
     elif name in ("min", "max"):
         if "default" not in has and len(node.args) == 1:
             for value in ("0", "None"):

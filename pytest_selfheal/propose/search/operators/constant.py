@@ -40,11 +40,13 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             ):
                 yield swap(source, node, text, f"constant/none/{key}")
         for (kind, text), other in own.items():
-            if other != value and isinstance(
-                other, type(value) if not isinstance(value, (int, float)) else (int, float)
+            if (
+                other != value
+                and isinstance(other, type(value) if not isinstance(value, (int, float)) else (int, float))
+                and kind is not bool
+                and not isinstance(value, bool)
             ):
-                if kind is not bool and not isinstance(value, bool):
-                    yield swap(source, node, text, f"constant/own/{kind.__name__}/{place}")
+                yield swap(source, node, text, f"constant/own/{kind.__name__}/{place}")
         yield from _foreign(region, node, value, context, place)
         if isinstance(value, (int, float, str)) and place not in ("index", "slice"):
             yield swap(source, node, "None", "constant/none/to", 0.5)

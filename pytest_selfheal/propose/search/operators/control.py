@@ -28,18 +28,16 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         elif isinstance(node, ast.If):
             yield from _if(region, node)
         elif isinstance(node, ast.While):
+            yield from _progress(region, node)
             yield Draft((Edit(start, start + 5, "if"),), "control/once", "if instead of while")
         elif isinstance(node, ast.Return) and node.value is not None:
             yield Draft((Edit(start, start + 6, "yield"),), "control/yield", "yield instead of return")
-            if isinstance(node.value, ast.Constant) and isinstance(node.value.value, bool):
-                pass
-        elif isinstance(node, ast.Expr):
-            if isinstance(node.value, ast.Yield):
-                yield Draft(
-                    (Edit(start, start, ""), Edit(start, start + 5, "return")),
-                    "control/unyield",
-                    "return instead of yield",
-                )
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield):
+            yield Draft(
+                (Edit(start, start, ""), Edit(start, start + 5, "return")),
+                "control/unyield",
+                "return instead of yield",
+            )
         yield from _inserted(region, node)
     if coroutine:
         for expression in region.expressions:
@@ -57,6 +55,20 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         elif isinstance(expression, ast.Yield) and expression.value is not None:
             place = source.span(expression.value)[0]
             yield Draft((Edit(place, place, "from "),), "control/yield/from", "yield from")
+
+
+def _progress(region: Region, node: ast.While) -> Iterator[Draft]:
+    """A step towards the end that the loop's body forgot."""
+    source = region.source
+    names = dict.fromkeys(n.id for n in ast.walk(node.test) if isinstance(n, ast.Name))
+    for name in [n for n in names if n in region.names]:
+        steps = ("-= 1", "+= 1", "//= 10", "//= 2", "= {0}[1:]", "= {0}[:-1]", "+= 2")
+        for step in steps:
+            code = f"{name} {step.format(name)}"
+            for place, after in ((node.body[-1], True), (node.body[0], False)):
+                edit = insert(source, place, code, after=after)
+                if edit is not None:
+                    yield Draft((edit,), "control/progress", f"insert {code}", at=source.span(node)[0])
 
 
 def _if(region: Region, node: ast.If) -> Iterator[Draft]:

@@ -9,7 +9,7 @@ from pytest_selfheal.propose.search.candidate import Draft, Edit, apply
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.operators.block import lines, reindent, text_of
 from pytest_selfheal.propose.search.operators.edit import short
-from pytest_selfheal.propose.search.source import Region
+from pytest_selfheal.propose.search.source import Region, Source
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LINES = 8
@@ -118,7 +118,7 @@ def _substituted(region: Region, node: ast.AST, text: str, start: int, context: 
     body = getattr(node, "body", [])
     for part in (*nodes, *body):
         for leaf in ast.walk(part):
-            if isinstance(leaf, (ast.Name, ast.Constant)) and leaf is not node:
+            if isinstance(leaf, (ast.Name, ast.Constant)) and not _fixed(source, leaf):
                 leaves.setdefault(source.segment(leaf), []).append(leaf)
     pool: list[str] = [n for n in region.names if n not in ("self", "cls")]
     pool += [
@@ -126,7 +126,7 @@ def _substituted(region: Region, node: ast.AST, text: str, start: int, context: 
         for v in (*context.inputs, *context.docstring_literals)
         if isinstance(v, (int, str)) and not isinstance(v, bool)
     ][:24]
-    pool += [n for n in ("int", "float", "str", "bytes", "list", "tuple", "dict", "set", "bool")]
+    pool += ["int", "float", "str", "bytes", "list", "tuple", "dict", "set", "bool"]
     pool += [n for n, paths in context.names.items() if source.path in paths][:24]
     pool += list(context.expected_exceptions)
     pool += list(dict.fromkeys(m.partition(":")[0] for m in context.messages))
@@ -140,6 +140,11 @@ def _substituted(region: Region, node: ast.AST, text: str, start: int, context: 
                 return
             edits = [Edit(a - start, b - start, new) for a, b in (source.span(leaf) for leaf in found)]
             yield apply(text, edits), new
+
+
+def _fixed(source: Source, leaf: ast.AST) -> bool:
+    """Names that are written to or called upon: a literal in their place would be no Python."""
+    return isinstance(getattr(leaf, "ctx", None), ast.Store) or isinstance(source.parent(leaf), ast.Attribute)
 
 
 def twins(region: Region, context: Context) -> Iterator[Draft]:

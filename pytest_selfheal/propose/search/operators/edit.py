@@ -60,11 +60,19 @@ def rank(text: str) -> int:
 
 def fitted(source: Source, node: ast.expr, text: str, level: int | None = None) -> str:
     """``text`` ready to stand in the place of ``node``: in parentheses when it binds too loosely there."""
+    if isinstance(node, ast.GeneratorExp) and _shares_brackets(source, node):
+        return f"({text})"
     own = rank(text) if level is None else level
     if own >= needed(source, node) or (own >= 0 and not bare(source, node)):
         number = own == ATOM and text[:1].isdigit() and isinstance(source.parent(node), ast.Attribute)
         return f"({text})" if number else text
     return f"({text})"
+
+
+def _shares_brackets(source: Source, node: ast.GeneratorExp) -> bool:
+    """Whether the brackets of a call are also those of its only argument: ``sum(x for x in xs)``."""
+    up = source.parent(node)
+    return isinstance(up, ast.Call) and len(up.args) == 1 and source.span(up)[1] == source.span(node)[1]
 
 
 def swap(source: Source, node: ast.expr, text: str, key: str, factor: float = 1.0, level: int | None = None) -> Draft:

@@ -15,7 +15,7 @@ from pytest_selfheal.propose.search.operators.edit import swap
 from pytest_selfheal.propose.search.operators.role import role
 from pytest_selfheal.propose.search.source import Region
 
-_ATOMS = 120
+_ATOMS = 260
 _DEFAULTS = {
     "list": "[]",
     "str": '""',
@@ -198,11 +198,13 @@ def skipping(region: Region, context: Context) -> Iterator[Draft]:
     step = unit(source)
     for loop in region.of(ast.For, ast.While):
         assert isinstance(loop, (ast.For, ast.While))
-        for text, key, _ in known:
+        used = _looped(region, loop.body[0])
+        for text, key, subject in known:
+            near = 2.0 if subject.partition(".")[0] in used else 0.7
             for word in ("continue", "break"):
                 edit = insert(source, loop.body[0], f"if {text}:\n{step}{word}")
                 if edit is not None:
-                    yield Draft((edit,), f"guard/skip/{word}/{key}", f"{word} if {text}")
+                    yield Draft((edit,), f"guard/skip/{word}/{key}", f"{word} if {text}", near)
 
 
 def conditional(region: Region, context: Context) -> Iterator[Draft]:
@@ -220,6 +222,14 @@ def conditional(region: Region, context: Context) -> Iterator[Draft]:
             continue
         indent = source.indent_of(node)
         deeper = reindent(text, indent, indent + step)
-        for atom, key, _ in known:
+        used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | _looped(region, node)
+        for atom, key, subject in known:
             edit = Edit(*span, f"{indent}if {atom}:{source.newline}{deeper}")
-            yield Draft((edit,), f"guard/only/{key}", f"only if {atom}")
+            near = 2.0 if subject.partition(".")[0] in used else 0.7
+            yield Draft((edit,), f"guard/only/{key}", f"only if {atom}", near)
+
+
+def _looped(region: Region, node: ast.AST) -> set[str]:
+    """Variables of the loops around a statement."""
+    loops = [up for up in region.source.ancestors(node) if isinstance(up, ast.For)]
+    return {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}

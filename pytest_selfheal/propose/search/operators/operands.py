@@ -33,13 +33,14 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             yield swap(source, node, source.segment(node.operand), "operands/sign/drop")
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
             yield swap(source, node, source.segment(node.operand), "operands/invert")
-        if isinstance(node, (ast.Name, ast.Subscript, ast.Call)) and not isinstance(
-            source.parent(node), (ast.Attribute, ast.Expr, ast.Call, ast.For, ast.comprehension)
+        if (
+            isinstance(node, (ast.Name, ast.Subscript, ast.Call))
+            and not isinstance(source.parent(node), (ast.Attribute, ast.Expr, ast.Call, ast.For, ast.comprehension))
+            and (not isinstance(source.parent(node), ast.Subscript) or isinstance(node, ast.Name))
         ):
-            if not isinstance(source.parent(node), ast.Subscript) or isinstance(node, ast.Name):
-                parent = source.parent(node)
-                if not (isinstance(parent, ast.Subscript) and parent.value is node):
-                    yield swap(source, node, f"-{source.segment(node)}", "operands/sign/add", level=12)
+            parent = source.parent(node)
+            if not (isinstance(parent, ast.Subscript) and parent.value is node):
+                yield swap(source, node, f"-{source.segment(node)}", "operands/sign/add", level=12)
 
 
 def _exchanged(region: Region, node: ast.BinOp | ast.Compare, key: str) -> Draft:

@@ -97,9 +97,9 @@ def _raw(pieces: list[str], context: Context) -> Iterator[tuple[str, str]]:
                 for step in (1, -1):
                     yield joined(i, piece.replace(str(n), str(max(0, n + step)), 1)), "count"
             if len(numbers) == 1:
-                yield joined(i, "{%d,}" % numbers[0]), "count"
-                yield joined(i, "{0,%d}" % numbers[0]), "count"
-                yield joined(i, "{1,%d}" % numbers[0]), "count"
+                yield joined(i, f"{{{numbers[0]},}}"), "count"
+                yield joined(i, f"{{0,{numbers[0]}}}"), "count"
+                yield joined(i, f"{{1,{numbers[0]}}}"), "count"
             yield from ((joined(i, other), "quantifier") for other in ("+", "*"))
         elif piece in _CLASSES:
             yield from ((joined(i, other), "class") for other in _CLASSES[piece])

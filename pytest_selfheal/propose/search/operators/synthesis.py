@@ -14,12 +14,18 @@ from pytest_selfheal.propose.search.operators.role import role
 from pytest_selfheal.propose.search.source import ATOM, Region, precedence
 
 _LEAVES = 10
+_WORDS = {
+    "+": "plus",
+    "-": "minus",
+    "*": "times",
+    "//": "floor",
+    "/": "over",
+    "%": "mod",
+    "**": "pow",
+    "&": "and",
+    "|": "or",
+}
 _PLACES = {"return", "assign", "argument", "element", "operand", "compare", "index", "slice", "range", "iterable"}
-
-
-def propose(region: Region, context: Context) -> Iterator[Draft]:
-    yield from _extended(region, context)
-    yield from _replaced(region, context)
 
 
 def _leaves(region: Region, kinds: Kinds) -> list[tuple[str, Kind]]:
@@ -33,7 +39,7 @@ def _leaves(region: Region, kinds: Kinds) -> list[tuple[str, Kind]]:
     return list(found.items())[:_LEAVES]
 
 
-def _extended(region: Region, context: Context) -> Iterator[Draft]:
+def extended(region: Region, context: Context) -> Iterator[Draft]:
     """``e`` → ``e <op> leaf`` and ``leaf <op> e``, ``len(leaf) - e`` …"""
     source = region.source
     kinds = Kinds(region, context)
@@ -55,9 +61,11 @@ def _extended(region: Region, context: Context) -> Iterator[Draft]:
             for op, level in _operators(kind, other):
                 left = text if precedence(node) >= level else f"({text})"
                 right = text if precedence(node) > level else f"({text})"
-                yield swap(source, node, f"{left} {op} {leaf}", f"synthesis/add/{op}/{place}", level=level)
+                yield swap(source, node, f"{left} {op} {leaf}", f"synthesis/add/{_WORDS[op]}/{place}", level=level)
                 if op in ("-", "//", "/", "%", "**") or (op == "+" and kind not in NUMBERS):
-                    yield swap(source, node, f"{leaf} {op} {right}", f"synthesis/add/left/{op}/{place}", level=level)
+                    yield swap(
+                        source, node, f"{leaf} {op} {right}", f"synthesis/add/left/{_WORDS[op]}/{place}", level=level
+                    )
             if other in COLLECTIONS | {"any"} and kind in NUMBERS | {"any"}:
                 for form in (
                     f"len({leaf}) - {text}",
@@ -65,19 +73,21 @@ def _extended(region: Region, context: Context) -> Iterator[Draft]:
                     f"{text} - len({leaf})",
                     f"{text} % len({leaf})",
                 ):
-                    yield swap(source, node, form, f"synthesis/len/{place}", level=10 if "%" not in form else 11)
+                    yield swap(source, node, form, f"synthesis/add/len/{place}", level=10 if "%" not in form else 11)
         if kind in ("any", "str", "list", "tuple"):
             for other_text in _indices(region, kinds):
                 if other_text != text and precedence(node) == ATOM and not isinstance(node, ast.Constant):
-                    yield swap(source, node, f"{text}[{other_text}]", f"synthesis/index/{place}", level=ATOM)
+                    yield swap(source, node, f"{text}[{other_text}]", f"synthesis/add/index/{place}", level=ATOM)
         if kind in NUMBERS | {"any"} and place not in ("object", "iterable"):
             body = text if precedence(node) >= 11 else f"({text})"
             for number in (2, 10):
                 for op in ("*", "//", "/", "%", "+", "-"):
                     form = f"{body} {op} {number}" if op not in "+-" else f"{text} {op} {number}"
-                    yield swap(source, node, form, f"synthesis/number/{op}", level=11 if op not in "+-" else 10)
-            yield swap(source, node, f"{body} ** 2", "synthesis/number/**", level=13)
-            yield swap(source, node, f"1 - {body}", "synthesis/number/-", level=10)
+                    yield swap(
+                        source, node, form, f"synthesis/add/number/{_WORDS[op]}", level=11 if op not in "+-" else 10
+                    )
+            yield swap(source, node, f"{body} ** 2", "synthesis/add/number/pow", level=13)
+            yield swap(source, node, f"1 - {body}", "synthesis/add/number/minus", level=10)
 
 
 def _operators(kind: Kind, other: Kind) -> list[tuple[str, int]]:
@@ -103,7 +113,7 @@ def _indices(region: Region, kinds: Kinds) -> list[str]:
     return [*found, "0", "-1", *(f":{n}" for n in names[:4]), *(f"{n}:" for n in names[:4])]
 
 
-def _replaced(region: Region, context: Context) -> Iterator[Draft]:
+def replaced(region: Region, context: Context) -> Iterator[Draft]:
     """Returned, assigned, passed and tested values replaced by a new expression over the leaves."""
     source = region.source
     kinds = Kinds(region, context)

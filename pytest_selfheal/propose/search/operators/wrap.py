@@ -94,20 +94,24 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
                 "str",
             ):
                 continue
-            if place == "iterable" and name in (
-                "abs",
-                "int",
-                "str",
-                "len",
-                "sum",
-                "max",
-                "min",
-                "float",
-                "round",
-                "bool",
+            if (
+                place == "iterable"
+                and name
+                in (
+                    "abs",
+                    "int",
+                    "str",
+                    "len",
+                    "sum",
+                    "max",
+                    "min",
+                    "float",
+                    "round",
+                    "bool",
+                )
+                and name != "str"
             ):
-                if name != "str":
-                    continue
+                continue
             factor = 1.0 if kind != "any" else 0.5
             yield swap(source, node, f"{name}({bare})", f"wrap/{name}/{place}", factor, level=ATOM)
         if place in ("index", "slice", "range"):
