@@ -157,13 +157,13 @@ def add_junit_properties(config: Any, report: RunReport) -> None:
 
     As properties of the suite: the public schema of xunit2, pytest's default, has none for a test case.
     """
-    from _pytest.junitxml import xml_key
+    from _pytest.junitxml import bin_xml_escape, xml_key
 
     xml = config.stash.get(xml_key, None)
     if xml is None:
         return
     for nodeid, value in junit_properties(report):
-        xml.add_global_property(f"selfheal:{nodeid}", value)
+        xml.add_global_property(f"selfheal:{bin_xml_escape(nodeid)}", value)
 
 
 def junit_properties(report: RunReport) -> Iterable[tuple[str, str]]:

@@ -38,7 +38,7 @@ def print_report(screen: Screen, report: RunReport, cwd: Path, quiet: bool = Fal
     for note in report.notes:
         screen.paragraph(note, "")
     good = len(report.healed) == len(report.outcomes) and bool(report.outcomes)
-    screen.line(words.totals(report), bold=True, **({"green": True} if good else {"yellow": True}))
+    screen.paragraph(words.totals(report), "", bold=True, **({"green": True} if good else {"yellow": True}))
     _generated(screen, report, folder, cwd)
     if folder is not None:
         _commands(screen, report, folder, cwd)
