@@ -40,6 +40,8 @@ class Oracle:
 
     inputs: tuple[str, ...] = ()
     expected: tuple[Any, ...] = ()
+    shown: tuple[str, ...] = ()
+    """The inputs as people read them."""
     reason: str = ""
 
 
@@ -60,7 +62,11 @@ def ask_oracle(task: Task, answer: Answer, settings: Settings, seed: int = 0) ->
         wanted=WANTED,
         seed=seed,
     )
-    return Oracle(tuple(said.get("inputs", ())), tuple(said.get("expected", ())), str(said.get("reason", "")))
+    reason = str(said.get("reason", ""))
+    inputs, expected, shown = (tuple(said.get(name, ())) for name in ("inputs", "expected", "shown"))
+    return (
+        Oracle(inputs, expected, shown, reason) if len(inputs) == len(expected) == len(shown) else Oracle(reason=reason)
+    )
 
 
 def score(
@@ -120,12 +126,12 @@ def _compare(result: Score, oracle: Oracle, observed: Any) -> Score:
             return replace(result, equivalent=False, difference="ended while the inputs were compared")
         return result
     compared, difference = 0, ""
-    for frozen, expected, said in zip(oracle.inputs, oracle.expected, observed, strict=True):
+    for shown, expected, said in zip(oracle.shown, oracle.expected, observed, strict=True):
         if said == ["unclear"]:
             continue
         compared += 1
         if not same(expected, said) and not difference:
-            difference = _describe(frozen, expected, said)
+            difference = f"({shown}) → {_words(said)}, the reference: {_words(expected)}"
     if compared < ENOUGH:
         return replace(result, compared=compared)
     return replace(result, compared=compared, equivalent=not difference, difference=difference)
@@ -166,5 +172,25 @@ def _close(one: float | int, two: float | int) -> bool:
         return one == two
 
 
-def _describe(frozen: str, expected: Any, said: Any) -> str:
-    return f"input {frozen[:80]}: {str(said)[:120]} instead of {str(expected)[:120]}"
+def _words(said: Any) -> str:
+    """What a call did, for people."""
+    if not isinstance(said, list) or len(said) < 2:
+        return said[0] if isinstance(said, list) and said else "?"
+    text = f"raises {said[1]}" if said[0] == "raised" else _plain(said[1])
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _plain(value: Any) -> str:
+    """A canonical value much as Python writes it."""
+    if not isinstance(value, list) or len(value) < 2:
+        return repr(value)
+    kind, content = value[0], value[1]
+    if kind in ("int", "float"):
+        number = _number(value)
+        return str(number) if number is not None else "?"
+    if kind in ("list", "tuple", "set", "iterator") and isinstance(content, list):
+        opening, closing = {"list": ("[", "]"), "tuple": ("(", ")"), "set": ("{", "}"), "iterator": ("<", ">")}[kind]
+        return opening + ", ".join(_plain(item) for item in content[:20]) + closing
+    if kind == "dict" and isinstance(content, list):
+        return "{" + ", ".join(f"{_plain(key)}: {_plain(item)}" for key, item in content[:20]) + "}"
+    return repr(content)

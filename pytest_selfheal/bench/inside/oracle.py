@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pytest_selfheal.bench.inside.calls import freeze, observe
+from pytest_selfheal.bench.inside.calls import freeze, observe, thaw
 from pytest_selfheal.bench.inside.domain import Call, Domain, Mutator
 from pytest_selfheal.bench.inside.fork import forked
 from pytest_selfheal.bench.inside.module import load, run_tests
@@ -26,10 +26,11 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
         sys.set_int_max_str_digits(0)
     pairs, trouble = forked(lambda: _observe(job), cpu=job["cpu"], memory_mib=job["memory_mib"])
     pairs = pairs or []
-    return {"inputs": [pair[0] for pair in pairs], "expected": [pair[1] for pair in pairs], "reason": trouble}
+    inputs, expected, shown = ([entry[index] for entry in pairs] for index in range(3))
+    return {"inputs": inputs, "expected": expected, "shown": shown, "reason": trouble}
 
 
-def _observe(job: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+def _observe(job: dict[str, Any]) -> list[tuple[str, list[Any], str]]:
     recorded = _recorded(job)
     namespace = load(job["module"])
     function = namespace[job["entry_point"]]
@@ -45,7 +46,17 @@ def _observe(job: dict[str, Any]) -> list[tuple[str, list[Any]]]:
         said = observe(function, frozen)
         if said[0] == "value" or (said[0] == "raised" and said[1] in known):
             found[frozen] = said
-    return list(found.items())
+    return [(frozen, said, _shown(frozen)) for frozen, said in found.items()]
+
+
+def _shown(frozen: str) -> str:
+    positional, named = thaw(frozen)
+    try:
+        parts = [repr(value) for value in positional] + [f"{name}={value!r}" for name, value in named.items()]
+    except Exception:
+        return "…"
+    text = ", ".join(parts).encode("utf-8", "replace").decode("utf-8")
+    return text if len(text) <= 120 else text[:119] + "…"
 
 
 def _recorded(job: dict[str, Any]) -> list[Call]:
