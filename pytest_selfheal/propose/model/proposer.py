@@ -130,7 +130,7 @@ class ModelProposer:
                 )
                 return
             mine = [attempt for attempt in history if attempt.proposer == self.name]
-            reason = stuck(mine, diagnosis.failure, self.settings.stuck_after)
+            reason = stuck(mine, diagnosis.failures, self.settings.stuck_after)
             if reason and n < self.settings.attempts and not self._only_warn("stuck", reason):
                 yield GaveUp("stuck", reason, self.name)
                 return

@@ -11,10 +11,10 @@ PATIENCE = 2
 """No improvement is noticed over so many times ``selfheal_stuck_after`` rounds."""
 
 
-def stuck(attempts: Sequence[Attempt], first: Failure, after: int) -> str | None:
+def stuck(attempts: Sequence[Attempt], first: Sequence[Failure], after: int) -> str | None:
     """Why the proposer goes round in circles, in words; ``None`` while it does not.
 
-    ``attempts``: the proposer's own, in order; ``first``: the failure that is to be healed; ``after``: how many alike in
+    ``attempts``: the proposer's own, in order; ``first``: the failures that are to be healed; ``after``: how many alike in
     a row are too many.
     """
     last = attempts[-after:]
@@ -39,7 +39,7 @@ def _signature(attempt: Attempt) -> tuple[str, ...] | None:
     return tuple(sorted(failure.signature for failure in attempt.result.still_failing))
 
 
-def _better(attempt: Attempt, attempts: Sequence[Attempt], first: Failure) -> bool:
+def _better(attempt: Attempt, attempts: Sequence[Attempt], first: Sequence[Failure]) -> bool:
     """Whether an attempt came further than all before it: fewer failing tests, or further into the failing test."""
     if attempt.verdict in ("regressed", "healed"):
         return True
@@ -50,12 +50,12 @@ def _better(attempt: Attempt, attempts: Sequence[Attempt], first: Failure) -> bo
         for one in attempts
         if one.n < attempt.n and one.result and one.result.still_failing
     ]
-    return _distance(attempt.result.still_failing) < min(earlier, default=_distance((first,), unknown=10**6))
+    return _distance(attempt.result.still_failing) < min([_distance(first), *earlier])
 
 
-def _distance(failures: Sequence[Failure], unknown: int = 0) -> tuple[int, int]:
+def _distance(failures: Sequence[Failure]) -> tuple[int, int]:
     lines = [frame.line for link in failures[0].chain for frame in link.frames if frame.path == failures[0].path]
-    return (unknown or len(failures), -max(lines, default=0))
+    return (len(failures), -max(lines, default=0))
 
 
 def normal(feedback: str) -> str:
