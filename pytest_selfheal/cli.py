@@ -24,7 +24,8 @@ Command = Callable[[argparse.Namespace], int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    parser = build_parser()
+    argv = sys.argv[1:] if argv is None else argv
+    parser = build_parser(bench="bench" in argv)
     try:
         arguments = parser.parse_args(argv)
         if not Path(arguments.folder).is_dir():
@@ -52,8 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The command line; the documentation is generated from it too."""
+def build_parser(bench: bool = False) -> argparse.ArgumentParser:
+    """The command line; the documentation is generated from it too.
+
+    ``bench``: with the benchmark's commands, which bring imports along that no other command should pay for.
+    """
     from pytest_selfheal import __version__
 
     parser = argparse.ArgumentParser(
@@ -92,13 +96,11 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("--api-base", metavar="URL", help="its endpoint")
     clean = command("clean", _clean, "remove old runs")
     clean.add_argument("--keep", type=_count, default=0, metavar="N", help="keep the newest N runs (default: 0)")
-    bench = commands.add_parser("bench", help="benchmark results: summary, compare, plot", allow_abbrev=False)
-    if "bench" in sys.argv[1:]:
-        # The benchmark's commands bring heavy imports along, which no other command should pay for.
+    benchmark = command("bench", _bench, "benchmark results: summary, compare, plot")
+    if bench:
         from pytest_selfheal.bench.cli import add_parsers
 
-        add_parsers(bench.add_subparsers(required=True, metavar="COMMAND"))
-    bench.set_defaults(run=_bench)
+        add_parsers(benchmark.add_subparsers(required=True, metavar="COMMAND"))
     return parser
 
 

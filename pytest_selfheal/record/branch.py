@@ -117,7 +117,7 @@ def _write_tree(repo: git.Repo, head: str, changes: Iterable[tuple[FileChange, .
 
 def _commit(repo: git.Repo, tree: str, head: str, message: str, author: str, top: Path) -> str:
     name, address = parseaddr(author)
-    if not address:
+    if not name or "@" not in address:
         raise RecordError(f"{author!r} is not an author: write 'Name <address>'.")
     committer, committer_address = parseaddr(identity(top, None))
     if f"{committer} <{committer_address}>" == FALLBACK_AUTHOR:

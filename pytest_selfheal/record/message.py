@@ -73,7 +73,7 @@ def reproduce(nodeids: Sequence[str], prefix: str = "") -> str:
 
 def identity(top: Path, setting: str | None) -> str:
     """``Name <address>``: the setting's, else the user's git identity, else a neutral one."""
-    if setting and parseaddr(setting)[1]:
+    if setting and "@" in parseaddr(setting)[1]:
         return setting
     repo = git.find_repo(top)
     if repo is not None:

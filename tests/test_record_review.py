@@ -1,0 +1,136 @@
+"""Reviewing at a real (pseudo) terminal: what was agreed to is applied, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from record_samples import AFTER, BEFORE, Tree, healed_outcome, unhealed_outcome
+
+from pytest_selfheal.record.stored import StoredRun
+from pytest_selfheal.types import FileChange
+
+OTHER = FileChange("other.py", b"x = 1\n", b"x = 2\n")
+THIRD = FileChange("third.py", b"y = 1\n", b"y = 2\n")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    tests = {"tests/test_calc.py": b"from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"}
+    files = {
+        "calc.py": BEFORE,
+        "other.py": b"x = 1\n",
+        "third.py": b"y = 1\n",
+        "pytest.ini": b"[pytest]\npythonpath = .\n",
+    }
+    return Tree(tmp_path / "repo", files | tests)
+
+
+@pytest.fixture
+def run(tree: Tree) -> StoredRun:
+    return tree.record(
+        healed_outcome(),
+        healed_outcome("0002", changes=(OTHER,), description="second"),
+        healed_outcome("0003", changes=(THIRD,), description="third"),
+        unhealed_outcome("0004"),
+    )
+
+
+def review(tree: Tree, *answers: str, **environment: str) -> str:
+    """``selfheal review`` at a terminal where a person types ``answers``, each at a prompt; what the screen showed."""
+    controller, terminal = pty.openpty()
+    base = {name: value for name, value in os.environ.items() if name != "CI"}
+    command = [sys.executable, "-m", "pytest_selfheal", "review"]
+    with subprocess.Popen(
+        command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=tree.top, env={**base, **environment}
+    ) as process:
+        os.close(terminal)
+        shown, waiting, deadline = "", list(answers), time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if select.select([controller], [], [], 0.1)[0]:
+                try:
+                    chunk = os.read(controller, 65536)
+                except OSError:
+                    break
+                if not chunk:
+                    break
+                shown += chunk.decode("utf-8", "replace")
+            if waiting and shown.rstrip(" ").endswith(("?]", "no reason):")):
+                os.write(controller, waiting.pop(0).encode() + b"\n")
+                shown += "\n"
+        process.wait(timeout=30)
+    os.close(controller)
+    assert process.returncode == 0, shown
+    return shown
+
+
+def test_yes_no_and_the_rest_undecided(tree: Tree, run: StoredRun) -> None:
+    shown = review(tree, "?", "y", "n", "too clever", "s")
+    assert "0001 (1 of 3): replace - with + in add()" in shown
+    assert "confidence: medium" in shown
+    assert "alternative: replace - with |: add(1, 1)" in shown
+    assert "this help" in shown
+    assert "Rejected 0002: too clever" in shown
+    assert (tree.read("calc.py"), tree.read("other.py"), tree.read("third.py")) == (AFTER, b"x = 1\n", b"y = 1\n")
+    assert run.decisions()["0002"] == {"decision": "rejected", "reason": "too clever"}
+    assert [patch.id for patch in run.select([])] == ["0001", "0003"]
+    # The next review takes up what was left.
+    shown = review(tree, "y")
+    assert "0003 (1 of 1)" in shown
+    assert tree.read("third.py") == b"y = 2\n"
+    assert "nothing to review" in review(tree)
+
+
+def test_all_means_this_one_and_the_rest(tree: Tree, run: StoredRun) -> None:
+    review(tree, "n", "", "a")
+    assert (tree.read("calc.py"), tree.read("other.py"), tree.read("third.py")) == (BEFORE, b"x = 2\n", b"y = 2\n")
+
+
+def test_quitting_applies_and_decides_nothing(tree: Tree, run: StoredRun) -> None:
+    before = tree.bytes()
+    assert "Nothing was applied and nothing decided" in review(tree, "y", "n", "bad", "q")
+    assert tree.bytes() == before
+    assert run.decisions() == {}
+
+
+def test_an_edited_patch_is_verified_before_it_counts(tree: Tree, tmp_path: Path) -> None:
+    tree.record(healed_outcome())
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\nassert path.name == 'calc.py'\n"
+        "path.write_text(path.read_text().replace('a + b', pathlib.Path(sys.argv[0]).with_name('new').read_text()))\n"
+    )
+    (tmp_path / "new").write_text("a * b")
+    shown = review(tree, "e", "n", "", EDITOR=f"{sys.executable} {editor}")
+    assert "does not heal tests/test_calc.py::test_add" in shown
+    assert tree.read("calc.py") == BEFORE
+    run = tree.record(healed_outcome())
+    (tmp_path / "new").write_text("b + a")
+    shown = review(tree, "e", "y", EDITOR=f"{sys.executable} {editor}", VISUAL="")
+    assert "+    return b + a" in shown
+    assert tree.read("calc.py") == BEFORE.replace(b"a - b", b"b + a")
+    assert "Edited by a person" in run.patches()[0].message
+
+
+def test_in_ci_nobody_is_asked_even_on_a_terminal(tree: Tree, run: StoredRun) -> None:
+    command = [sys.executable, "-m", "pytest_selfheal", "review"]
+    controller, terminal = pty.openpty()
+    done = subprocess.run(
+        command,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        cwd=tree.top,
+        env={**os.environ, "CI": "true"},
+        check=False,
+    )
+    os.close(terminal)
+    os.close(controller)
+    assert done.returncode == 2
+    assert b"needs a terminal" in done.stderr
