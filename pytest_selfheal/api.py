@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_selfheal.errors import UsageError
-from pytest_selfheal.heal import heal_run
+from pytest_selfheal.healing import heal_run
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.project import Project, import_roots

@@ -158,7 +158,7 @@ class SelfhealPlugin(Watch):
 
     def _heal(self, session: pytest.Session, exitstatus: int) -> None:
         from pytest_selfheal.errors import SelfhealError
-        from pytest_selfheal.heal import heal_run
+        from pytest_selfheal.healing import heal_run
         from pytest_selfheal.project import of_config
 
         capture_manager = self.config.pluginmanager.getplugin("capturemanager")

@@ -87,3 +87,8 @@ def test_pure_stages_import_no_pytest_and_no_git() -> None:
     for name in ("types", "errors", "settings", "cluster", "diagnose", "localize", "doubt", "stub"):
         found = imports_of(PACKAGE / f"{name}.py")
         assert not found & {"pytest", "_pytest", "git", "litellm", "coverage"}, name
+
+
+def test_heal_is_a_function_whatever_was_imported_before() -> None:
+    code = "import pytest_selfheal.healing, pytest_selfheal.api\nfrom pytest_selfheal import heal\nassert callable(heal)"
+    assert "pytest_selfheal.api" in loaded_by(code)
