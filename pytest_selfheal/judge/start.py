@@ -12,10 +12,12 @@ def main() -> int:
     del sys.path[0]  # this file's own folder
     for name in sys.argv[1:]:
         if name.startswith("pytest_selfheal."):
-            importlib.import_module(name)
+            module = importlib.import_module(name)
+            # Else pytest warns that it came too late to rewrite it, which is an error under -W error.
+            module.__doc__ = f"{module.__doc__}\nPYTEST_DONT_REWRITE"
     import pytest
 
-    return int(pytest.console_main())
+    return int(pytest.main())
 
 
 if __name__ == "__main__":
