@@ -352,8 +352,8 @@ def minimise(before: str, after: str) -> str:
         return after
     tree = ast.dump(meant)
     old, new = before.split("\n"), after.split("\n")
-    # Lines that differ in trailing blanks only are taken as equal, unless the blanks mean something (in a string).
-    for normal in (str.rstrip, str):
+    # Lines that differ in layout only are taken as equal, unless the layout means something (in a string).
+    for normal in (_squeezed, str.rstrip, str):
         matcher = difflib.SequenceMatcher(None, [normal(line) for line in old], [normal(line) for line in new], False)
         operations = [single for operation in matcher.get_opcodes() for single in _singly(operation)]
         kept = [kind != "equal" for kind, *_ in operations]
@@ -366,6 +366,10 @@ def minimise(before: str, after: str) -> str:
             kept[n] = False
             kept[n] = not _means(_compose(old, new, operations, kept), tree)
     return _compose(old, new, operations, kept)
+
+
+def _squeezed(line: str) -> str:
+    return re.sub(r"\s+", "", re.sub(r"(^|\s)#.*", "", line)).replace('"', "'")
 
 
 Operation = tuple[str, int, int, int, int]

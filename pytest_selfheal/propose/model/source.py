@@ -65,8 +65,9 @@ class SourceFile:
 
     @cached_property
     def encoding(self) -> str:
+        plain = self.raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         try:
-            return tokenize.detect_encoding(io.BytesIO(self.raw).readline)[0]
+            return tokenize.detect_encoding(io.BytesIO(plain).readline)[0]
         except (SyntaxError, LookupError) as error:
             raise Unreadable(f"{self.path}: {error}") from error
 
