@@ -186,7 +186,7 @@ OPTIONS: tuple[Option, ...] = (
         "selfheal_bench_data",
         _text,
         None,
-        "local file or folder of tasks; without it the suite is fetched from its hub and cached",
+        "local file or folder of tasks, or 'sample'; without it the suite is fetched from its hub and cached",
         "PATH",
     ),
     Option(
@@ -437,9 +437,10 @@ def _contradictions(settings: Settings) -> None:
         from pytest_selfheal.propose.model.chat import validate
 
         validate(settings)
-    if settings.bench_data is not None and not Path(settings.bench_data).exists():
+    if settings.bench_data not in (None, "sample") and not Path(str(settings.bench_data)).exists():
         raise UsageError(
-            f"--selfheal-bench-data: {settings.bench_data!r} does not exist; give a file or folder of tasks."
+            f"--selfheal-bench-data: {settings.bench_data!r} does not exist; give a file or folder of tasks, "
+            "or 'sample' for a few small ones that come with the plugin."
         )
 
 

@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -113,7 +114,14 @@ def children(place: Place, value: Any) -> list[tuple[Place, Any]]:
     if isinstance(value, dict):
         parts: list[tuple[Place, Any]] = [((*place, "key"), key) for key in value]
         return parts + [((*place, "value"), item) for item in value.values()]
+    # Objects may hold each other in circles; nobody's input is nested this deep.
+    if len(place) < 24 and _is_plain_object(value):
+        return [((*place, "attribute", name), item) for name, item in vars(value).items()]
     return []
+
+
+def _is_plain_object(value: Any) -> bool:
+    return hasattr(value, "__dict__") and not callable(value) and not isinstance(value, ModuleType)
 
 
 class Mutator:
@@ -152,6 +160,10 @@ class Mutator:
             return type(value)(self._resized(place, list(value), slot))
         if isinstance(value, dict):
             return self._mapping(place, value, slot)
+        if _is_plain_object(value) and vars(value) and len(place) < 24:
+            name = self.random.choice(sorted(vars(value)))
+            vars(value)[name] = self.change((*place, "attribute", name), vars(value)[name])
+            return value
         if self.random.random() < 0.3:
             # Whatever was seen here is of the domain, of whatever type.
             return copy.deepcopy(self.random.choice(slot.values))

@@ -16,6 +16,8 @@ from pytest_selfheal.bench.inside.fork import forked
 from pytest_selfheal.bench.inside.module import load, run_tests
 
 MAX_RECORDED = 400
+MAX_SECONDS = 5.0
+"""CPU seconds for all calls of the reference; some are slow on larger inputs, and fewer comparisons do as well."""
 MAX_PICKLE = 20_000
 """Characters of one frozen input; a larger one makes a slow comparison and says no more."""
 
@@ -31,13 +33,14 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _observe(job: dict[str, Any]) -> list[tuple[str, list[Any], str]]:
-    recorded = _recorded(job)
+    # One namespace for all: recorded objects belong to its classes.
     namespace = load(job["module"])
     function = namespace[job["entry_point"]]
+    recorded = _recorded(job, namespace)
     # An exception that the tests' own inputs provoke is behaviour; any other on a mutated input means: refused.
     known = {said[1] for call in recorded if (said := observe(function, freeze(call)))[0] == "raised"}
     found: dict[str, list[Any]] = {}
-    deadline = time.process_time() + 0.6 * job["cpu"]
+    deadline = time.process_time() + min(MAX_SECONDS, 0.5 * job["cpu"])
     for frozen in _inputs(recorded, job["seed"]):
         if len(found) >= job["wanted"] or time.process_time() > deadline:
             break
@@ -59,18 +62,25 @@ def _shown(frozen: str) -> str:
     return text if len(text) <= 120 else text[:119] + "…"
 
 
-def _recorded(job: dict[str, Any]) -> list[Call]:
+def _recorded(job: dict[str, Any], namespace: dict[str, Any]) -> list[Call]:
     """Arguments of the outermost calls that the tests make, as they were before the call."""
     calls: list[Call] = [(tuple(json.loads(text)), {}) for text in job["calls"]]
     if calls:
         return calls[:MAX_RECORDED]
-    namespace = load(job["module"])
     recorder = _Recorder(namespace[job["entry_point"]])
     namespace[job["entry_point"]] = recorder
     # The tests may need the bare function and fail on a recorder; what was recorded until then still counts.
     with contextlib.suppress(BaseException):
         run_tests(namespace, job["setup"], job["tests"])
-    return recorder.calls
+    namespace[job["entry_point"]] = recorder.function
+    return [call for call in recorder.calls if _can_be_frozen(call)]
+
+
+def _can_be_frozen(call: Call) -> bool:
+    try:
+        return len(freeze(call)) <= MAX_PICKLE
+    except Exception:
+        return False
 
 
 class _Recorder:
@@ -95,17 +105,10 @@ class _Recorder:
 
 def _inputs(recorded: list[Call], seed: int) -> Iterator[str]:
     """Frozen inputs: mutants first to last; never the recorded ones themselves, which the tests judge already."""
-    kept = []
-    for call in recorded:
-        try:
-            if len(freeze(call)) <= MAX_PICKLE:
-                kept.append(call)
-        except Exception:
-            continue
-    if not kept:
+    if not recorded:
         return
-    original = {freeze(call) for call in kept}
-    mutator = Mutator(Domain(kept), seed)
+    original = {freeze(call) for call in recorded}
+    mutator = Mutator(Domain(recorded), seed)
     barren = 0
     while barren < 2000:
         try:

@@ -47,6 +47,9 @@ def locate(suite: str, given: str | None) -> tuple[Path, str]:
     """
     from pytest_selfheal.bench.suites import BUNDLED
 
+    if given == SAMPLE:
+        found = next(path for path in sorted(BUNDLED.iterdir()) if path.stem == suite)
+        return found, f"the project's own sample of {suite}"
     if given is not None:
         return Path(given).absolute(), str(Path(given).absolute())
     if suite == "scripts":
