@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pytest_selfheal.judge.control import Control, Integrity
 from pytest_selfheal.judge.limits import apply_limits
 from pytest_selfheal.judge.process import CHANNEL_VARIABLE
 from pytest_selfheal.session import Watch
@@ -53,11 +54,12 @@ def send(config: pytest.Config, message: dict[str, Any]) -> None:
 class Judge(Watch):
     """Selects the asked tests, reports each phase, and says where the project's modules came from."""
 
-    def __init__(self, config: pytest.Config, setup: dict[str, Any], channel: Channel) -> None:
+    def __init__(self, config: pytest.Config, setup: dict[str, Any], channel: Channel, integrity: Integrity) -> None:
         super().__init__(config)
         self.setup = setup
         self.channel = channel
         self.asked: frozenset[str] | None = None if setup["nodeids"] is None else frozenset(setup["nodeids"])
+        self.integrity = integrity
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
@@ -72,6 +74,11 @@ class Judge(Watch):
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
             self._send_report(report, "collect")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if item.nodeid in self.setup["watched"] and self.integrity.test_differs(item):
+            self.channel.send({"is": "tampered", "words": f"the code of {item.nodeid} is not what its file says"})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._send_report(report, report.when or "call")
@@ -95,7 +102,8 @@ class Judge(Watch):
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         self.channel.send({"is": "modules", "outside": outside(self.setup["original"], self.setup["copy"])})
-        self.channel.send({"is": "finished", "exitstatus": int(exitstatus)})
+        altered = self.integrity.altered(self.config)
+        self.channel.send({"is": "finished", "exitstatus": int(exitstatus), "altered": altered})
 
 
 def _wanted(nodeid: str, asked: frozenset[str]) -> bool:
@@ -136,13 +144,6 @@ def redirect_editable_finders(original: str, copy: str) -> None:
     sys.path[:] = [moved(entry) for entry in sys.path]
 
 
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Nothing of the project has been imported yet: the last moment to say where it comes from."""
-    judge = early_config.stash.get(STATE, None)
-    if judge is not None and judge.setup["original"] != judge.setup["copy"]:
-        redirect_editable_finders(judge.setup["original"], judge.setup["copy"])
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     # The earliest hook of a -p plugin; the config object does not exist as an argument yet, so it is kept here.
@@ -151,21 +152,32 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     if not setup_path or not fd:
         raise pytest.UsageError("pytest_selfheal.judge.child is for children of --selfheal only.")
     setup = json.loads(Path(setup_path).read_text("ascii"))
+    Path(setup_path).unlink()  # it names the nonce
     apply_limits(**setup["limits"])
-    _PREPARED.append((setup, Channel(int(fd), setup["nonce"])))
+    _FDS.append(int(fd))
+    _PREPARED.append((setup, Channel(int(fd), setup["nonce"]), Integrity()))
     if setup["original"] != setup["copy"]:
         redirect_editable_finders(setup["original"], setup["copy"])
 
 
-_PREPARED: list[tuple[dict[str, Any], Channel]] = []
+_PREPARED: list[tuple[dict[str, Any], Channel, Integrity]] = []
+_FDS: list[int] = []
+
+
+def channel_fds() -> tuple[int, ...]:
+    """Descriptors of the result channel, which a fork that runs somebody's code has to close first."""
+    return tuple(_FDS)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    setup, channel = _PREPARED[-1]
-    judge = Judge(config, setup, channel)
+    setup, channel, integrity = _PREPARED.pop()
+    judge = Judge(config, setup, channel, integrity)
     config.stash[STATE] = judge
     config.pluginmanager.register(judge, "selfheal-judge")
+    if setup["control"]:
+        control = Control(setup["control"], setup["token"], channel.send)
+        config.pluginmanager.register(control, "selfheal-control")
     timeout = setup.get("test_timeout")
     if timeout is not None and config.pluginmanager.hasplugin("timeout"):
         config.option.timeout = timeout

@@ -39,6 +39,9 @@ class ChildRun:
     exit_status: int | None = None
     """pytest's, as it reported it; the process's own where it did not."""
     timed_out: bool = False
+    altered: tuple[str, ...] = ()
+    """What takes part in deciding about results, and what of it is not what it was before the project's code ran; only
+    the difference to runs of the pristine copy says something. See :mod:`.control`."""
     tampered: str = ""
     """Why the channel cannot be trusted; empty when it can."""
     output: str = ""
@@ -60,6 +63,8 @@ def run_tests(
     stop: threading.Event | None = None,
     arguments: Iterable[str] = (),
     tmp: Path | None = None,
+    control: Iterable[str] = (),
+    watched: Iterable[str] = (),
 ) -> ChildRun:
     """Run ``nodeids`` (relative to rootdir; a file stands for all its tests; ``None``: all tests) in ``workspace``.
 
@@ -67,12 +72,14 @@ def run_tests(
     :func:`pytest_selfheal.judge.child.extra`, ``on_message`` gets what they send with
     :func:`pytest_selfheal.judge.child.send`. ``tmp`` is the child's temporary folder, one of its own unless given.
     ``timeout`` is in seconds of wall time for the whole child. The run never
-    writes in the user's tree.
+    writes in the user's tree. ``control``: tests that are made to fail behind their last line, so that a forged pass
+    shows; one that ran that far counts as passed. ``watched``: tests whose code is compared with their source.
     """
     project, settings = workshop.project, workshop.settings
+    control = list(control)
     asked = None if nodeids is None else list(dict.fromkeys(nodeids))
     box = workshop.child_folder()
-    nonce = secrets.token_hex(8)
+    nonce, token = secrets.token_hex(8), f"control {secrets.token_hex(8)}"
     # A project that sets its own limit keeps it; collection and slow tests decide how long a child may take.
     test_timeout = None if project.project_timeout else settings.test_timeout
     if timeout is None:
@@ -81,6 +88,9 @@ def run_tests(
     setup = {
         "nodeids": asked,
         "nonce": nonce,
+        "token": token,
+        "control": list(control),
+        "watched": list(watched),
         "original": str(project.top),
         "copy": str(workspace.seen_top),
         "test_timeout": test_timeout,
@@ -95,7 +105,7 @@ def run_tests(
     setup_file = box / "setup.json"
     setup_file.write_text(json.dumps(setup), encoding="ascii")
     argv = [project.python, str(Path(start.__file__)), *_arguments(workshop, workspace, box, asked, plugins, arguments)]
-    listener = _Listener(nonce, on_message)
+    listener = _Listener(nonce, on_message, frozenset(control), token)
     env = {**workshop.environment(workspace, box, tmp), child.CONFIG_VARIABLE: str(setup_file)}
     ended = launch(
         workshop.sandbox.wrap(argv, workshop.view(workspace, box, tmp), env),
@@ -115,6 +125,14 @@ def run_tests(
         run.tampered = "something else wrote into the result channel"
     if asked is not None:
         _compare(run, asked)
+    for nodeid in sorted(listener.control - listener.ran_to_the_end):
+        if run.outcomes.get(nodeid) == "passed" and not run.tampered:
+            run.tampered = f"{nodeid} was reported as passed although it was made to fail at its end"
+    for nodeid, phase in listener.stage.items():
+        if run.finished and phase != "teardown" and not run.tampered:
+            run.tampered = f"{nodeid} was never torn down"
+    if workspace is workshop.pristine:
+        workshop.usual.update(run.altered)
     workshop.release(box)
     return run
 
@@ -165,25 +183,47 @@ def _argument(workspace: Workspace, name: str) -> Path:
 class _Listener:
     """Reads the channel: each message has the child's nonce and the next number, else somebody else wrote it."""
 
-    def __init__(self, nonce: str, on_message: Callable[[dict[str, Any]], None] | None) -> None:
+    def __init__(
+        self,
+        nonce: str,
+        on_message: Callable[[dict[str, Any]], None] | None,
+        control: frozenset[str] = frozenset(),
+        token: str = "",
+    ) -> None:
         self.nonce = nonce
         self.on_message = on_message
+        self.control = set(control)
+        self.token = token
+        self.ran_to_the_end: set[str] = set()
         self.expected = 1
         self.run = ChildRun()
         self.tally = Outcomes()
-        self.phases: set[tuple[str, str]] = set()
+        self.stage: dict[str, str] = {}
+        """nodeid → the phase that was reported last."""
 
     def __call__(self, message: dict[str, Any]) -> None:
         if message.get("nonce") != self.nonce or message.get("seq") != self.expected:
-            self.run.tampered = self.run.tampered or "messages in the result channel do not follow one another"
+            self._tampered("messages in the result channel do not follow one another")
             return
         self.expected += 1
-        if self.run.finished and message.get("is") == "report":
-            self.run.tampered = self.run.tampered or "a result was reported after the end"
+        if self.run.finished and message.get("is") != "extra":
+            self._tampered("a result was reported after the end")
             return
         handler = getattr(self, f"_on_{message.get('is')}", None)
         if handler is not None:
-            handler(message)
+            try:
+                handler(message)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                self._tampered("a message in the result channel is malformed")
+
+    def _tampered(self, words: str) -> None:
+        self.run.tampered = self.run.tampered or words
+
+    def _on_tampered(self, message: dict[str, Any]) -> None:
+        self._tampered(str(message["words"]))
+
+    def _on_uncontrolled(self, message: dict[str, Any]) -> None:
+        self.control.discard(str(message["nodeid"]))
 
     def _on_extra(self, message: dict[str, Any]) -> None:
         if self.on_message is not None:
@@ -200,10 +240,16 @@ class _Listener:
 
     def _on_finished(self, message: dict[str, Any]) -> None:
         self.run.finished = True
+        self.run.altered = tuple(map(str, message["altered"]))
         self.run.exit_status = int(message["exitstatus"])
 
     def _on_report(self, message: dict[str, Any]) -> None:
         report = _Report(message)
+        self._in_order(report)
+        if report.nodeid in self.control and report.when == "call" and self._controlled(message):
+            self.ran_to_the_end.add(report.nodeid)
+            message = {**message, "outcome": "passed", "failure": None}
+            report = _Report(message)
         if message["when"] == "collect":
             self.run.outcomes[report.nodeid] = "error"
         else:
@@ -213,6 +259,20 @@ class _Listener:
             self.run.durations[report.nodeid] = self.tally.durations[report.nodeid]
         if message.get("failure"):
             self.run.failures += (Failure.from_dict(message["failure"]),)
+
+    def _controlled(self, message: dict[str, Any]) -> bool:
+        """The test ran to its end, where it failed as it was made to."""
+        return message["outcome"] == "failed" and self.token in str((message.get("failure") or {}).get("chain", ""))
+
+    def _in_order(self, report: _Report) -> None:
+        """Setup, then call (several with subtests), then teardown; again only after a teardown (plugins that rerun)."""
+        if report.when == "collect":
+            return
+        last = self.stage.get(report.nodeid, "")
+        allowed = {"setup": ("", "teardown"), "call": ("setup", "call"), "teardown": ("setup", "call")}
+        if last not in allowed.get(report.when, ()):
+            self._tampered(f"{report.nodeid}: {report.when} was reported after {last or 'nothing'}")
+        self.stage[report.nodeid] = report.when
 
 
 class _Report:

@@ -80,7 +80,9 @@ class Trial:
         for repeat in range(repeats):
             # The second run takes the affected tests along: they cost no start of their own.
             others = self.affected.nodeids if repeat == 1 or repeats == 1 else ()
-            run = self._run((*self.failing, *others))
+            # The last run is a control as well: passing tests must fail at their end when made to.
+            last = repeat == repeats - 1
+            run = self._run((*self.failing, *others), control=self._controllable() if last else ())
             if bad := self._untrustworthy(run):
                 return bad
             if bad := self._failing_still_fail(run, repeat):
@@ -103,15 +105,23 @@ class Trial:
             seconds=time.monotonic() - self.started,
         )
 
-    def _run(self, nodeids: Sequence[str]) -> ChildRun:
+    def _controllable(self) -> tuple[str, ...]:
+        return tuple(nodeid for nodeid in self.failing if nodeid not in self.collecting)
+
+    def _run(self, nodeids: Sequence[str], control: Sequence[str] = ()) -> ChildRun:
         timeout = None
         if self.deadline is not None:
             timeout = max(1.0, self.deadline - time.monotonic())
-        return run_tests(self.workshop, self.workspace, nodeids, timeout=timeout)
+        return run_tests(
+            self.workshop, self.workspace, nodeids, timeout=timeout, control=control, watched=self._controllable()
+        )
 
     def _untrustworthy(self, run: ChildRun) -> Verdict | None:
         if run.tampered:
             return self._ended("guarded", f"the result cannot be trusted: {run.tampered}")
+        unusual = sorted(set(run.altered) - self.workshop.usual)
+        if unusual and self.workshop.usual and not self.collecting:
+            return self._ended("guarded", f"the result cannot be trusted: {unusual[0]} is not what it is unpatched")
         if run.outside:
             return self._ended(
                 "error",

@@ -85,6 +85,8 @@ class Workshop:
         self.folder, self._lock_file = _claim()
         self._lock = threading.RLock()
         self._pristine: Workspace | None = None
+        self.usual: set[str] = set()
+        """:attr:`.run.ChildRun.altered` of the runs without any patch."""
         self._unpatched: dict[str, str] = {}
         self.shared_tmp = self.folder / "tmp"
         """A temporary folder that outlives a single child: a test that alternates through a file flickers here as well."""
