@@ -7,6 +7,7 @@ open, and an input shows it.
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -107,7 +108,8 @@ def _observe(
     for version in ((({}, {})), *versions):
         if found.versions and usage.seconds + time.process_time() - deadline > seconds:
             break
-        answered = fork.call(lambda v=version: _behave(v, functions, calls, examples), 2.0 + 10 * seconds, usage, close)
+        answer = functools.partial(_behave, version, functions, calls, examples)
+        answered = fork.call(answer, 2.0 + 10 * seconds, usage, close)
         found.versions.append(answered or Behaviour())
     return found
 
@@ -116,7 +118,7 @@ def _distinct(calls: Iterable[Call]) -> list[Call]:
     found: dict[str, Call] = {}
     for call in calls:
         try:
-            found.setdefault(f"{call.key} {call.arguments!r}"[:2000], call)
+            found.setdefault(f"{call.key} {canonical(call.arguments)}", call)
         except Exception:
             continue
     # Entry functions in turn, so that one that is called often does not crowd the others out.
@@ -225,11 +227,17 @@ def canonical(value: Any, depth: int = 6) -> str:
 
 
 def _shown(function: FunctionType, call: Call) -> str:
+    """``clamp(5, 0, 5)``, ``Stack(cap=2, xs=[]).push(1)``."""
     shown = []
-    for name in call.order:
-        plain = name.lstrip("*")
-        if plain in ("self", "cls"):
-            continue
+    name = function.__name__
+    for argument in call.order:
+        plain = argument.lstrip("*")
         text = canonical(call.arguments[plain])
-        shown.append(name[: len(name) - len(plain)] + (text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"))
-    return f"{function.__name__}({', '.join(shown)})"
+        text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+        if plain == "self" and name == "__init__":
+            name = type(call.arguments[plain]).__name__
+        elif plain in ("self", "cls"):
+            name = f"{text}.{name}"
+        else:
+            shown.append(argument[: len(argument) - len(plain)] + text)
+    return f"{name}({', '.join(shown)})"

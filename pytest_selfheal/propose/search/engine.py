@@ -83,7 +83,7 @@ _ZYGOTES: list[Zygote] = []
 def pytest_load_initial_conftests() -> None:
     # Nothing of the project is imported yet.
     if hasattr(os, "fork"):
-        _ZYGOTES.append(Zygote(close=[channel.fd for _, channel in child._PREPARED]))
+        _ZYGOTES.append(Zygote(close=list(child.channel_fds())))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -106,7 +106,7 @@ class Engine:
         self.orders = Orders.from_json(child.extra(session.config))
         self.top = os.path.realpath(self.orders.top)
         self.usage = Usage()
-        self.close = tuple(channel.fd for _, channel in child._PREPARED)
+        self.close = child.channel_fds()
         self.texts: dict[str, str] = {}
         self.raw: dict[str, bytes] = {}
         self.broken: dict[str, str] = {}

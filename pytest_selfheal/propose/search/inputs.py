@@ -9,9 +9,7 @@ from typing import Any
 
 from pytest_selfheal.propose.search.observe import Call
 
-EACH = 12
-"""Mutants drawn from one observed call, at most."""
-_SCALARS = (bool, int, float, str, bytes)
+_CHANGEABLE = frozenset((bool, int, float, str, list, tuple, dict, set))
 
 
 class Pool:
@@ -30,6 +28,9 @@ class Pool:
             values.append(value)
         if depth and isinstance(value, (list, tuple, set, frozenset)):
             for element in list(value)[:20]:
+                self._add(slot, element, depth - 1)
+        elif depth and not isinstance(value, (str, bytes, dict)) and isinstance(getattr(value, "__dict__", None), dict):
+            for element in list(vars(value).values())[:20]:
                 self._add(slot, element, depth - 1)
         elif depth and isinstance(value, dict):
             for key, element in list(value.items())[:20]:
@@ -79,6 +80,13 @@ class Pool:
         if kind in (set, frozenset) and depth:
             elements = list(value)
             return kind(self._sequence(slot, elements, [list(s) for s in same], depth))
+        fields = getattr(value, "__dict__", None)
+        if isinstance(fields, dict) and fields and depth and not isinstance(value, type) and not callable(value):
+            names = [n for n, v in fields.items() if v is not None and type(v) in _CHANGEABLE]
+            if names:
+                name = rng.choice(names)
+                known = slot if type(fields[name]) in slot else {type(fields[name]): [fields[name]]}
+                setattr(value, name, self._change(known, fields[name], depth - 1))
         return value
 
     def _text(self, value: str, same: list[Any]) -> str:
@@ -137,7 +145,7 @@ def mutants(calls: Sequence[Call], limit: int, seed: int = 0) -> Iterator[Call]:
             if len(seen) - len(group) >= share:
                 break
             call = rng.choice(group)
-            names = [n for n in call.order if n.lstrip("*") not in ("self", "cls")]
+            names = [n for n in call.order if n != "cls"]
             if not names:
                 break
             arguments = dict(call.arguments)
@@ -154,7 +162,10 @@ def mutants(calls: Sequence[Call], limit: int, seed: int = 0) -> Iterator[Call]:
 
 
 def _text(arguments: dict[str, Any]) -> str:
+    """Equal for equal arguments."""
+    from pytest_selfheal.propose.search.behaviour import canonical
+
     try:
-        return repr(arguments)[:2000]
+        return ", ".join(f"{name}={canonical(value)}" for name, value in arguments.items())
     except Exception:
         return ""

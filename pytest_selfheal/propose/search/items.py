@@ -26,6 +26,10 @@ Run = Callable[[], None]
 _PLAIN = (int, float, str, bytes, bool, complex, type(None), type, range, frozenset)
 
 
+PROTOCOL_FIXTURES = frozenset(("caplog", "subtests"))
+"""Fixtures that need what pytest's own protocol prepares."""
+
+
 class Failed(Exception):
     """pytest's own protocol reported a failure without an exception that could be raised again."""
 
@@ -37,7 +41,8 @@ def ways(item: pytest.Item) -> list[tuple[str, Run]]:
         direct = _direct(item)
         if direct is not None:
             found.append(("direct", direct))
-        found.append(("lean", lambda: _lean(item)))
+        if not PROTOCOL_FIXTURES.intersection(item._fixtureinfo.names_closure):
+            found.append(("lean", lambda: _lean(item)))
     found.append(("full", lambda: _full(item)))
     return found
 
@@ -60,6 +65,8 @@ def _direct(item: pytest.Function) -> Run | None:
         if name in automatic and name not in info.argnames and all(_is_foreign(d, item) for d in definitions):
             continue  # a plugin's own bookkeeping; calibration notices when the test does need it
         if case is not None and name.startswith("_unittest_setUpClass_fixture") and _default_class_setup(case):
+            continue
+        if name == "request" and name not in info.argnames:
             continue
         if name not in params or any(_is_real_fixture(d) for d in definitions):
             return None

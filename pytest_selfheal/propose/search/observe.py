@@ -69,7 +69,7 @@ def tracing(paths: Callable[[str], bool]) -> Iterator[Trace]:
         yield trace
     finally:
         sys.settrace(before)
-        threading.settrace(before)  # type: ignore[arg-type]
+        threading.settrace(before)
 
 
 @dataclass

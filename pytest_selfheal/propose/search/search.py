@@ -37,7 +37,7 @@ SLOW_SHARE = 0.35
 LATE_SHARE = 0.15
 """Of the CPU time, for candidates that need a second, longer try."""
 SLOW_HEAP = 400
-CLIMB_AFTER = 0.12
+CLIMB_AFTER = 0.15
 """Share of the budget that single edits have to themselves before partial successes are climbed as well."""
 CLIMB_QUANTUM = 48
 POOL = 40
@@ -134,11 +134,13 @@ class Search:
         self._counter = itertools.count()
         self._rate = 0.001
         self._turn = 0
+        self._began = 0.0
         self._base = 0.0
         self._limit = screener.cpu_limit
 
     def run(self) -> Iterator[list[Plausible]]:
         """Groups of plausible patches in the order in which they were found."""
+        self._began = self.budget.spent
         if self._harness.failing:
             self._base = self._harness.baseline
         while not self.budget.over:
@@ -188,8 +190,8 @@ class Search:
         # Once something passes by a single edit, pairs of edits only add noise to the choice.
         climbing = self._may_climb() and not (self._found and " + " not in self._found[0].candidate.operator)
         self._turn += 1
-        # Two of three batches climb once that may pay: the rest of the single edits must not starve.
-        pull = self._climb if climbing and (self._stream is None or self._turn % 3) else self._single
+        # Every other batch climbs once that may pay: the rest of the single edits must not starve.
+        pull = self._climb if climbing and (self._stream is None or self._turn % 2) else self._single
         tasks: list[Task] = []
         for candidate in pull(size):
             task = self._compile(candidate)
@@ -218,7 +220,7 @@ class Search:
                 return
 
     def _may_climb(self) -> bool:
-        return bool(self.pool) and (self._stream is None or self.budget.spent > CLIMB_AFTER * self.budget.cpu)
+        return bool(self.pool) and (self._stream is None or self.budget.spent - self._began > CLIMB_AFTER * self.budget.cpu)
 
     def _climb(self, size: int) -> Iterator[Candidate]:
         """A quantum from the partial success that has had the least attention for its rank."""

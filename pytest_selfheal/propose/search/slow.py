@@ -192,4 +192,4 @@ def _replace(path: str, content: bytes) -> None:
         return stats(self, name)
 
     SourceFileLoader.get_data = get_data  # type: ignore[method-assign,assignment]
-    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
+    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign,assignment]

@@ -65,9 +65,9 @@ def suspects(
                 score *= NAMED
             # A frame of the traceback adds to what coverage says; on its own it says little.
             score = score * (0.6 + 0.4 * framed)
-            for line, value in lines.items():
-                if line[0] == path and first <= line[1] <= (node.end_lineno or first):
-                    own[line[1]] = max(own.get(line[1], 0.0), 0.6) + 0.4 * value
+            for (where, line), value in lines.items():
+                if where == path and first <= line <= (node.end_lineno or first):
+                    own[line] = max(own.get(line, 0.0), 0.6) + 0.4 * value
             best_of_file = max(best_of_file, score)
             ranked.append((score, path, qualname, own, "runs in the failing tests" if own else "in the traceback"))
         if best_of_file or any(key[0] == path for key in frames):
