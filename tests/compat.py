@@ -50,6 +50,10 @@ class Cell:
     environment: Mapping[str, str] = field(default_factory=dict)
     check: Check | None = None
     git: bool = False
+    plugins: tuple[str, ...] = ()
+    """Entry point names of the plugins that are loaded; ``("*",)``: all that are installed, as pytest does by itself."""
+    fixed: str = FIXED
+    """A line of the patch."""
     healing: bool = True
     """Give ``--selfheal`` at all."""
 
@@ -71,13 +75,26 @@ def run(cell: Cell, folder: Path) -> Result:
         example.git()
     before = {name: content for name, content in example.bytes().items() if name.endswith(".py")}
     healing = ("--selfheal", "--selfheal-effort", "fast") if cell.healing else ()
-    result = example.run(*healing, *cell.args, environment=cell.environment, timeout=300)
+    result = example.run(*_load(cell), *healing, *cell.args, environment=_environment(cell), timeout=300)
     hold(cell, result)
     after = {name: content for name, content in example.bytes().items() if name.endswith(".py")}
     assert after == before, "the working tree was changed"
     if cell.check is not None:
         cell.check(result)
     return result
+
+
+def _load(cell: Cell) -> list[str]:
+    if cell.plugins == ("*",):
+        return []
+    names = [*(["selfheal"] if cell.healing else []), *cell.plugins]
+    return [argument for name in names for argument in ("-p", name)]
+
+
+def _environment(cell: Cell) -> dict[str, str]:
+    # Importing every plugin of this environment in every process would take longer than all the rest.
+    off = {} if cell.plugins == ("*",) else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return {**off, **cell.environment}
 
 
 def hold(cell: Cell, result: Result) -> None:
@@ -92,4 +109,4 @@ def hold(cell: Cell, result: Result) -> None:
     assert report["totals"]["healed"] == cell.healed, printed
     assert report["totals"]["failures"] >= cell.healed
     patches = [path.read_text("utf-8") for path in (result.run_dir / "patches").glob("0*.patch")]
-    assert any(FIXED in patch for patch in patches) == bool(cell.healed), patches
+    assert any(cell.fixed in patch for patch in patches) == bool(cell.healed), patches

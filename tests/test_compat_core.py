@@ -193,7 +193,7 @@ def no_reporter(result: Result) -> None:
         Cell("strict = true", ini=INI + "strict = true\n", pytest=(9, 0)),
         Cell("addopts", ini=INI + "addopts = -ra --strict-markers --doctest-modules -p no:cacheprovider\n"),
         Cell("PYTEST_ADDOPTS", environment={"PYTEST_ADDOPTS": "-q --maxfail=3"}),
-        Cell("no plugin autoload", ("-p", "selfheal"), environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}),
+        Cell("every installed plugin", plugins=("*",)),
         Cell(
             "pyproject.toml",
             files={"pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\n'},
@@ -222,7 +222,7 @@ def no_reporter(result: Result) -> None:
         ),
         Cell("green", files={"calc.py": BUG.replace("-", "+")}, code=0, healed=None),
         Cell("without the flag", healing=False, healed=None),
-        Cell("switched off", ("-p", "no:selfheal"), healing=False, healed=None),
+        Cell("switched off", ("-p", "no:selfheal"), healing=False, healed=None, plugins=("*",)),
     ]
 )
 def test_core(cell: Cell, tmp_path: Path) -> None:
