@@ -1,1 +1,37 @@
+"""Tests for changed logic that earn their place (``--generate-tests``).
 
+:func:`generate` is the only door. With healed causes, each one's patch gets regression tests; without any, functions that
+changed since ``--selfheal-base`` get tests as a patch of new files. The code under test is never edited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_selfheal.types import Outcome
+
+if TYPE_CHECKING:
+    from pytest_selfheal.judge.workspace import Workshop
+    from pytest_selfheal.record.run_dir import Run
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What came of it."""
+
+    outcomes: tuple[Outcome, ...]
+    """Those given, the healed ones with their tests in the patch."""
+    summary: dict[str, Any]
+    """For :attr:`pytest_selfheal.types.RunReport.test_generation`; JSON data."""
+
+
+def generate(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run) -> Generated:
+    """Generate, judge and write tests. Patch files in the run's folder are rewritten where tests were added."""
+    from pytest_selfheal.testgen.healed import all_healed
+
+    if workshop.settings.selfheal:
+        return all_healed(workshop, outcomes, run)
+    from pytest_selfheal.testgen.changed import all_changed
+
+    return all_changed(workshop, outcomes, run)
