@@ -166,7 +166,6 @@ def _coloured(lines: Sequence[bytes], path: str) -> list[Any]:
     """Each line as HTML. A hunk may start inside a string; the colours are then off, the text never is."""
     from markupsafe import Markup
     from pygments import highlight
-    from pygments.formatters import HtmlFormatter
     from pygments.util import ClassNotFound
 
     texts = [fit(line.rstrip(b"\r\n").decode("utf-8", "replace")).replace("\r", "␍") for line in lines]
@@ -174,10 +173,17 @@ def _coloured(lines: Sequence[bytes], path: str) -> list[Any]:
         lexer = _lexer(path)
     except ClassNotFound:
         lexer = _lexer("x.txt")
-    html = highlight("\n".join(texts) + "\n", lexer, HtmlFormatter(nowrap=True)).split("\n")
+    html = highlight("\n".join(texts) + "\n", lexer, _formatter()).split("\n")
     if len(html) - 1 != len(texts):  # a lexer that drops or joins lines would show the wrong text
         return list(texts)
     return [Markup(line) for line in html[:-1]]
+
+
+@lru_cache(maxsize=1)
+def _formatter() -> Any:
+    from pygments.formatters import HtmlFormatter
+
+    return HtmlFormatter(nowrap=True)
 
 
 @lru_cache(maxsize=32)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from email.header import Header
 from email.utils import formatdate, parseaddr
+from functools import lru_cache
 from pathlib import Path
 
 from pytest_selfheal.record import git
@@ -71,6 +72,7 @@ def reproduce(nodeids: Sequence[str], prefix: str = "") -> str:
     return (f"cd {shlex.quote(prefix)} && " if prefix else "") + f"python -m pytest {shown}"
 
 
+@lru_cache(maxsize=64)
 def identity(top: Path, setting: str | None) -> str:
     """``Name <address>``: the setting's, else the user's git identity, else a neutral one."""
     if setting and "@" in parseaddr(setting)[1]:

@@ -10,6 +10,7 @@ import platform
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -63,7 +64,9 @@ def finish(run: Run, report: RunReport) -> RunReport:
     The run stays open for events; call ``run.close()`` after the last one.
     """
     report = replace(report, directory=str(run.folder))
-    run.write("report.json", json.dumps(report_json(report, run.hide), indent=1, ensure_ascii=True) + "\n")
+    # The three reports tell the same texts; looking for secrets in them is the dearest part of writing.
+    hide = lru_cache(maxsize=None)(run.hide)
+    run.write("report.json", json.dumps(report_json(report, hide), indent=1, ensure_ascii=True) + "\n")
     run.write("report.md", run.hide(markdown.run_report(report)))
     merged, left_out = all_changes(report.outcomes)
     if merged:
@@ -72,7 +75,7 @@ def finish(run: Run, report: RunReport) -> RunReport:
     try:
         from pytest_selfheal.record.html import render
 
-        run.write("report.html", render(report, run.hide, read_events(run.folder)))
+        run.write("report.html", render(report, hide, read_events(run.folder)))
     except (ImportError, SelfhealError) as error:
         run.event("warning", words=f"report.html was not written: {error}")
     point_latest(run)
