@@ -124,31 +124,34 @@ class Codebase:
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
-    def callees(self, place: Place) -> list[Place]:
-        """Functions of the project that a function's body names, in order of appearance."""
-        file = self.file(place.path)
-        if file is None:
-            return []
-        owner = place.one.qualname.rpartition(".")[0]
+    def callees(self, *places: Place) -> list[Place]:
+        """Functions of the project that the bodies of ``places`` name, in order of appearance.
+
+        A method counts when its class is named too, by whichever of them: a fixture makes the object, the test calls it.
+        """
         found: dict[str, Place] = {}
         methods: list[str] = []
-        classes: list[Place] = []
-        for name in _names(place.one.node):
-            head, _, rest = name.partition(".")
-            hit = self.lookup(place.path, f"{owner}.{rest}") if head in ("self", "cls") and owner and rest else None
-            hit = hit or self.lookup(place.path, name)
-            if hit is None:
-                methods.append(name.rpartition(".")[2])
-            elif hit.one.is_class:
-                classes.append(hit)
-            elif hit.label != place.label:
-                found.setdefault(hit.label, hit)
-        for cls in classes:
+        classes: dict[str, Place] = {}
+        for place in places:
+            owner = place.one.qualname.rpartition(".")[0]
+            for name in _names(place.one.node):
+                head, _, rest = name.partition(".")
+                own = head in ("self", "cls") and owner and rest
+                hit = self.lookup(place.path, f"{owner}.{rest}") if own else None
+                hit = hit or self.lookup(place.path, name)
+                if hit is None:
+                    methods.append(name.rpartition(".")[2])
+                elif hit.one.is_class:
+                    classes.setdefault(hit.label, hit)
+                else:
+                    found.setdefault(hit.label, hit)
+        for cls in classes.values():
             home = self.file(cls.path)
-            for name in ("__init__", *methods):
+            for name in ("__init__", *dict.fromkeys(methods)):
                 for one in home.find(f"{cls.one.qualname}.{name}") if home else ():
                     found.setdefault(f"{cls.path}::{one.qualname}", Place(cls.path, one))
-        return list(found.values())
+        given = {place.label for place in places}
+        return [place for label, place in found.items() if label not in given]
 
     def callers(self, place: Place, among: Sequence[str]) -> list[Place]:
         """Functions in the files ``among`` that name this one."""

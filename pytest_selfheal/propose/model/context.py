@@ -161,7 +161,7 @@ def _suspects(
         place = code.place(suspect.path, suspect.line)
         if place is not None and place.path != test_path:
             found.setdefault(place.label, place)
-    first = [callee for start in ([test] if test else []) + list(fixtures) for callee in code.callees(start)]
+    first = code.callees(*([test] if test else []), *fixtures)
     mentioned = _line_text(diagnosis.failure)
     first.sort(key=lambda place: place.one.qualname.rpartition(".")[2] not in mentioned)
     for place in [*first, *(callee for one in list(found.values()) + first for callee in code.callees(one))]:
@@ -227,7 +227,7 @@ def _pieces(code: Codebase, file: SourceFile, places: Sequence[Place], lines: Se
     first = places[0].one
     inside = [line for line in lines if first.first <= line <= first.last] or [first.first]
     forms.append(
-        f"(only the lines around the failure of {first.qualname})\n" + _fenced(_excerpt(file, inside, EXCERPT))
+        f"(only the lines around the failure of {first.qualname})\n" + _fenced(_excerpt(file, inside, EXCERPT, first))
     )
     return tuple(forms)
 
