@@ -123,7 +123,7 @@ def _docstring(subject: Subject, group: Sequence[Case]) -> str:
         source = "the values are those of its docstring and its other tests"
     else:
         source = "characterisation of the verified code"
-    reason = subject.reason if group[0].fails_before else "No other test tells these from a faulty version"
+    reason = subject.reason if group[0].fails_before else f"What {subject.qualname} does elsewhere; small faults would change it"
     return f'    """{reason}; {source}."""'
 
 

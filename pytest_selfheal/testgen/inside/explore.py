@@ -32,6 +32,9 @@ MUTANTS_PER_FORK = 12
 SHRINK_ROUNDS = 8
 MADE_UP = 8
 """What an input costs that no test used: inputs of people say more to people."""
+SAID_ALREADY = 200
+"""What a case costs that an existing test asserts word for word."""
+MAX_PINS = 6
 
 
 @dataclass
@@ -43,6 +46,8 @@ class _Candidate:
     expected: str = ""
     approximate: bool = False
     imports: frozenset[tuple[str, str]] = frozenset()
+    asserted: bool = False
+    """An existing test says the very same."""
     differs: bool = False
     before: str = ""
     """The old code's answer."""
@@ -53,7 +58,8 @@ class _Candidate:
 
     @property
     def cost(self) -> int:
-        return self.input.cost + len(self.expected) + (0 if self.input.observed else MADE_UP)
+        extra = SAID_ALREADY if self.asserted else 0 if self.input.observed else MADE_UP
+        return self.input.cost + len(self.expected) + extra
 
 
 @dataclass
@@ -225,7 +231,8 @@ class Explorer:
             who, value = self.promised[given.key]
             if who == "docstring" and not _close(value, answer.value):
                 return self._drop("the docstring says something else")
-        return _Candidate(prepared, answer, expected, approximate, frozenset(renderer.imports))
+        asserted = self.promised.get(given.key, ("", None))[0] == "tests"
+        return _Candidate(prepared, answer, expected, approximate, frozenset(renderer.imports), asserted)
 
     def _raising(self, prepared: Prepared, answer: Answer) -> _Candidate | None:
         renderer = self.around.renderer()
@@ -357,7 +364,7 @@ class Explorer:
                 proofs.append(frozenset(kills) | covers if kills and covers else frozenset())
         numbers = select.cover(proofs, [c.cost for c in chosen])
         if regression:
-            numbers += self._pins(chosen, killed, numbers, before)
+            numbers += self._pins(chosen, killed, numbers)
         for n in numbers:
             self.found.cases.append(self._case(chosen[n], killed[n], new[n]))
         self._figures_after(faults, chosen, killed, numbers, before)
@@ -384,12 +391,14 @@ class Explorer:
         return chosen[:MAX_CANDIDATES]
 
     def _pins(
-        self, chosen: Sequence[_Candidate], killed: Sequence[frozenset[int]], numbers: Sequence[int], before: frozenset[int]
+        self, chosen: Sequence[_Candidate], killed: Sequence[frozenset[int]], numbers: Sequence[int]
     ) -> list[int]:
-        """Further cases that kill what neither the existing tests nor the regression cases kill."""
-        dead = before.union(*(killed[n] for n in numbers))
-        proofs: list[frozenset[Any]] = [frozenset(kills - dead) for kills in killed]
-        return [n for n in select.cover(proofs, [c.cost for c in chosen], limit=4) if n not in numbers]
+        """Further cases that kill what the regression cases do not: what the repaired function does elsewhere."""
+        dead: frozenset[int] = frozenset().union(*(killed[n] for n in numbers))
+        proofs: list[frozenset[Any]] = [
+            frozenset() if candidate.asserted else kills - dead for candidate, kills in zip(chosen, killed, strict=True)
+        ]
+        return [n for n in select.cover(proofs, [c.cost for c in chosen], limit=MAX_PINS) if n not in numbers]
 
     def _killed(
         self, faults: Sequence[Mutant], chosen: Sequence[_Candidate]
