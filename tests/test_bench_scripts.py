@@ -47,7 +47,7 @@ def run(folder: Path, name: str) -> subprocess.CompletedProcess[bytes] | None:
 
 
 def test_one_script_for_each_of_the_twenty_kinds() -> None:
-    assert NAMES == sorted(MENDED)
+    assert sorted(MENDED) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -56,6 +56,15 @@ def forked(function: Callable[[], Any], *, cpu: float, memory_mib: float) -> tup
         return None, "timeout" if timed_out or killed else "died"
 
 
+def reason_of(verdict: Any, trouble: str) -> str:
+    """Why a judge's fork did not end with ``["passed", secret]``."""
+    if trouble:
+        return trouble
+    if isinstance(verdict, list) and len(verdict) == 2 and verdict[0] == "failed":
+        return str(verdict[1])
+    return "something spoke in the tests' place"
+
+
 def _read(fd: int, deadline: float) -> tuple[bytes, bool]:
     chunks: list[bytes] = []
     while True:

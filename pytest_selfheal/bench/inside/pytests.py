@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pytest_selfheal.bench.inside.fork import forked
+from pytest_selfheal.bench.inside.fork import forked, reason_of
 from pytest_selfheal.bench.inside.score import _observe
 
 
@@ -57,7 +57,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
     verdict, trouble = forked(judge, cpu=job["cpu"], memory_mib=job["memory_mib"])
     passed = verdict == ["passed", secret]
     answer: dict[str, Any] = {"passed": passed, "observed": None}
-    answer["reason"] = "" if passed else trouble or (verdict[1] if isinstance(verdict, list) else "spoke out of turn")
+    answer["reason"] = "" if passed else reason_of(verdict, trouble)
     if passed and job["inputs"]:
         module = Path(job["path"]).read_text(encoding="utf-8")
         answer["observed"], _ = forked(

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from pytest_selfheal.bench.inside.calls import observe
-from pytest_selfheal.bench.inside.fork import forked
+from pytest_selfheal.bench.inside.fork import forked, reason_of
 from pytest_selfheal.bench.inside.module import load, name_of, run_tests
 
 
@@ -26,7 +26,7 @@ def work(job: dict[str, Any]) -> dict[str, Any]:
 
     verdict, trouble = forked(judge, **limits)
     passed = verdict == ["passed", secret]
-    reason = "" if passed else trouble or (verdict[1] if isinstance(verdict, list) else "spoke out of turn")
+    reason = "" if passed else reason_of(verdict, trouble)
     answer: dict[str, Any] = {"passed": passed, "reason": reason, "observed": None}
     # The tests' setup is needed for the classes that its objects belong to, the tests are not.
     if passed and inputs:
