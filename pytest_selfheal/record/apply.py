@@ -39,10 +39,11 @@ def plan(patches: Iterable[StoredPatch], top: Path, read: Read | None = None) ->
     """
     result = Plan()
     now: dict[str, bytes | None] = {}
+    found: dict[str, bytes | None] = {}
 
     def present(path: str) -> bytes | None:
         if path not in now:
-            now[path] = read(path) if read else _read_tree(top, path)
+            now[path] = found[path] = read(path) if read else _read_tree(top, path)
         return now[path]
 
     for patch in patches:
@@ -64,7 +65,7 @@ def plan(patches: Iterable[StoredPatch], top: Path, read: Read | None = None) ->
             result.already.append(patch.id)
             continue
         result.changes[patch.id] = tuple(FileChange(path, now[path], after[path]) for path in after)
-        if not exact:
+        if any(blob_id(found[file.path]) != file.old_id for file in files):  # rather than merged with its own siblings
             result.merged.append(patch.id)
         now.update(after)
     return result

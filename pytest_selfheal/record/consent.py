@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.record.journal import Result, apply_patches
+from pytest_selfheal.record.report import finish
 from pytest_selfheal.record.stored import load_run
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def hand_over(run: Run, report: RunReport, settings: Settings, config: Any) -> R
     if settings.review:
         from pytest_selfheal.record.review import review_in_run
 
-        return review_in_run(stored, report, config)
+        reviewed = review_in_run(stored, report, config)
+        return finish(run, reviewed) if reviewed.healed != report.healed else reviewed
     try:
         result = apply_patches(stored, stored.select([]))
     except SelfhealError as error:
@@ -40,7 +42,7 @@ def told(result: Result) -> list[str]:
     sentences = []
     if result.done:
         sentences += [f"Applied {id} to {', '.join(paths)}" for id, paths in result.done.items()]
-        sentences.append("Next: run the tests; 'selfheal undo' takes it back.")
+        sentences.append("Next: run the tests.")
     if result.merged:
         sentences.append(f"Merged with later edits: {', '.join(result.merged)}; run the tests.")
     if result.already:

@@ -69,6 +69,7 @@ def finish(run: Run, report: RunReport) -> RunReport:
     run.write("report.json", json.dumps(report_json(report, hide), indent=1, ensure_ascii=True) + "\n")
     run.write("report.md", run.hide(markdown.run_report(report)))
     merged, left_out = all_changes(report.outcomes)
+    (run.folder / "all.patch").unlink(missing_ok=True)  # of a report before a person's review
     if merged:
         note = f"Not included, for they conflict with an earlier one: {', '.join(left_out)}\n\n" if left_out else ""
         run.write("all.patch", note.encode() + make_diff(merged))

@@ -7,10 +7,12 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.record import words
 from pytest_selfheal.record.ci import workflow_commands
 from pytest_selfheal.record.diff import parse
 from pytest_selfheal.record.find import find_base
+from pytest_selfheal.record.journal import states
 from pytest_selfheal.record.screen import Screen
 from pytest_selfheal.types import Outcome, RunReport
 
@@ -102,13 +104,28 @@ def _commands(screen: Screen, report: RunReport, folder: Path, cwd: Path) -> Non
     if not report.healed:
         return
     screen.line(f"look:    {selfheal} show {report.healed[0].diagnosis.id}")
-    screen.line(f"apply:   {selfheal} apply        (undo: {selfheal} undo)")
+    applied = _applied(report, folder)
+    if applied:
+        screen.line(f"undo:    {selfheal} undo")
+    if all(outcome.diagnosis.id in applied for outcome in report.healed):
+        return
+    screen.line(f"apply:   {selfheal} apply{'' if applied else f'        (undo: {selfheal} undo)'}")
     patch = folder / "all.patch"
-    if patch.exists() and report.top:
+    if patch.exists() and report.top and not applied:
         top = Path(report.top)
         there = "" if top == cwd.resolve() else f"-C {shlex.quote(shown(top, cwd))} "
         # Below -C, git looks for the patch from there.
         screen.line(f"or:      git {there}apply {shlex.quote(shown(patch, top))}")
+
+
+def _applied(report: RunReport, folder: Path) -> set[str]:
+    """Ids whose changes are in the tree, be it through a later patch that contains them."""
+    try:
+        there = {id for id, state in states(folder.parent.parent, folder.name).items() if state == "applied"}
+    except SelfhealError:  # a damaged journal; 'selfheal apply' says so
+        return set()
+    contained = {id for outcome in report.healed if outcome.diagnosis.id in there for id in outcome.includes}
+    return there | contained
 
 
 def command(folder: Path, cwd: Path) -> str:
