@@ -157,7 +157,7 @@ def test_no_label_lies_on_another_and_none_is_cut(
     monkeypatch.setattr(Figure, "savefig", keep)
     plot.picture(load([str(tmp_path)]), "png", theme)
     [figure] = seen
-    width, height = figure.canvas.get_width_height(physical=True)
+    width, height = figure.canvas.get_width_height()
     boxes = []
     for axis in figure.axes:
         texts = [*axis.texts, *axis.get_xticklabels(), *axis.get_yticklabels(), axis.xaxis.label, axis.yaxis.label]

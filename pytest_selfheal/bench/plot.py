@@ -111,7 +111,7 @@ def picture(all_results: Sequence[Results], kind: str, theme: Theme = LIGHT) -> 
     }
     with matplotlib.rc_context(settings):
         # No pyplot: nothing global, no window, works in any thread.
-        figure = Figure(figsize=(12.5, 5.0 + 0.75 * len(shown)), layout="constrained", facecolor=theme.paper)
+        figure = Figure(figsize=(12.5, 5.0 + 0.75 * len(shown)), layout="constrained", facecolor=theme.paper, dpi=150)
         # Each row is laid out on its own: the legend beside one panel must not narrow the one below.
         halves: Any = figure.subfigures(2, 1)
         axes: list[Any] = []
@@ -131,7 +131,7 @@ def picture(all_results: Sequence[Results], kind: str, theme: Theme = LIGHT) -> 
         stream = io.BytesIO()
         # No date: the same results give the same bytes.
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        figure.savefig(stream, format=kind, dpi=150, facecolor=theme.paper, metadata=metadata)
+        figure.savefig(stream, format=kind, facecolor=theme.paper, metadata=metadata)
     return stream.getvalue()
 
 
