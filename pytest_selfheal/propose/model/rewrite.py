@@ -260,7 +260,11 @@ def _replace(file: SourceFile, old: Named, node: FunctionNode, block: SourceFile
         offset = node.body[0].lineno - min([node.lineno, *(d.lineno for d in node.decorator_list)])
         while offset > 1 and (not lines[offset - 1].strip() or lines[offset - 1].lstrip().startswith("#")):
             offset -= 1  # comments above the first statement stay below the docstring
-        lines[offset:offset] = file.lines[kept.lineno - 1 : kept.end_lineno]
+        docstring = list(file.lines[kept.lineno - 1 : kept.end_lineno])
+        # The reply may indent its body by two spaces or a tab where the file has four spaces.
+        statement = next(line for line in lines[offset:] if line.strip() and not line.lstrip().startswith("#"))
+        docstring[0] = statement[: len(statement) - len(statement.lstrip())] + docstring[0].lstrip()
+        lines[offset:offset] = docstring
     return "\n".join([*file.lines[: start_line - 1], *lines, *file.lines[old.last :]])
 
 
