@@ -145,6 +145,8 @@ class Healer:
             self._interrupt()
             return "interrupted"
         finally:
+            for tools in self._tools.values():
+                tools.affected.close()
             self.progress.close()
         if time.monotonic() > self.deadline:
             return "time_limit"
@@ -189,6 +191,9 @@ class Healer:
             self._not_reproduced(each)
         self.progress.start(self._number)
         self._models.announce(len(self.diagnoses))
+        suspects = [suspect.path for diagnosis in self.diagnoses for suspect in diagnosis.suspects]
+        if suspects:
+            self.tools(self.workshop).affected.measure(suspects)
         self._heal_all(self.diagnoses, self.workshop)
 
     def _not_reproduced(self, seen: Reproduced) -> None:
@@ -228,7 +233,7 @@ class Healer:
         self.progress.note("checking all patches together")
         changes, _left_out = all_changes(healed)
         wanted = [n for outcome in healed for n in (outcome.verdict.failing_now_pass if outcome.verdict else ())]
-        affected = self.tools(self.workshop).affected.of([change.path for change in changes], wanted)
+        affected = self.tools(self.workshop).affected.of([change.path for change in changes], wanted, changes)
         with self.workshop.fresh(changes) as workspace:
             result = run_tests(self.workshop, workspace, [*wanted, *affected.nodeids])
         broken = [nodeid for nodeid in wanted if result.outcomes.get(nodeid) != "passed"]
@@ -392,7 +397,7 @@ class Healer:
                 self._tools[key] = Tools(
                     settings=self.settings,
                     workshop=workshop,
-                    affected=AffectedTests(workshop.project, workshop.pristine.top),
+                    affected=AffectedTests(workshop.project, workshop.pristine.top, workshop),
                     hooks=_PytestHooks(self.config),
                     critic=self._models.critic(),
                     event=self.run.event,

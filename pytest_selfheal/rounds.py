@@ -149,7 +149,7 @@ class Rounds:
         refusal = checked.reason or self.tools.hooks.guard(patch, self.diagnosis)
         if refusal:
             return self._attempt(patch, "guarded", refusal, started)
-        affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids)
+        affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
         self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
         verdict = verify(self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline)
         verdict = replace(verdict, guards=checked.passed)

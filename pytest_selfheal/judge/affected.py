@@ -1,121 +1,170 @@
-"""Which tests a change can affect: the static import closure bounds them."""
+"""Which tests a change can affect: the static import closure bounds them, coverage narrows within the bound.
+
+Coverage is measured in a child while others search for a repair, for tests within reach of the suspects only, and only
+where running these would cost more than a moment. Nobody waits for it: a test that is not measured yet counts as affected.
+"""
 
 from __future__ import annotations
 
-import ast
-import re
+import contextlib
+import logging
+import os
 import threading
-from collections import defaultdict
-from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
+from pytest_selfheal.judge.coverage_map import CoverageMap, Executed
+from pytest_selfheal.judge.import_map import ImportMap
+from pytest_selfheal.judge.outline import Change, changed
 from pytest_selfheal.judge.verify import Affected
+from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.project import Project
+from pytest_selfheal.types import FileChange
 
-_DYNAMIC = re.compile(
-    rb"\b(?:subprocess|runpy|pytester|testdir|os\.system|os\.exec|multiprocessing|__import__|import_module|"
-    rb"spec_from_file_location|entry_points|getsource|open\(__file__)\b"
-)
-"""A test file with one of these may reach code that it does not import."""
+logger = logging.getLogger(__name__)
 
-
-class ImportMap:
-    """Who imports whom among the Python files of a tree. Files are paths relative to ``top``."""
-
-    def __init__(self, top: Path, files: Iterable[str]) -> None:
-        self.top = top
-        self.files = tuple(name for name in files if name.endswith(".py"))
-        self._by_module: dict[str, list[str]] = defaultdict(list)
-        for name in self.files:
-            for module in _module_names(name):
-                self._by_module[module].append(name)
-        self.importers: dict[str, set[str]] = defaultdict(set)
-        self.dynamic: set[str] = set()
-        for name in self.files:
-            self._read(name)
-
-    def _read(self, name: str) -> None:
-        try:
-            source = (self.top / name).read_bytes()
-            tree = ast.parse(source)
-        except (OSError, SyntaxError, ValueError, RecursionError):
-            self.dynamic.add(name)  # unreadable: it might import anything
-            return
-        if _DYNAMIC.search(source):
-            self.dynamic.add(name)
-        package = PurePosixPath(name).parent.parts
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    self._link(name, alias.name)
-            elif isinstance(node, ast.ImportFrom):
-                base = node.module or ""
-                if node.level:
-                    above = package[: len(package) - node.level + 1]
-                    base = ".".join((*above, *([base] if base else [])))
-                self._link(name, base)
-                for alias in node.names:
-                    self._link(name, f"{base}.{alias.name}")
-
-    def _link(self, importer: str, module: str) -> None:
-        # `import a.b.c` runs a and a.b as well.
-        parts = module.split(".")
-        for end in range(1, len(parts) + 1):
-            for target in self._by_module.get(".".join(parts[:end]), ()):
-                if target != importer:
-                    self.importers[target].add(importer)
-
-    def closure(self, changed: Iterable[str]) -> set[str]:
-        """The changed files and all that import them, directly or not."""
-        found: set[str] = set()
-        queue = list(changed)
-        while queue:
-            name = queue.pop()
-            if name in found:
-                continue
-            found.add(name)
-            queue += self.importers.get(name, ())
-            if PurePosixPath(name).name == "conftest.py":
-                folder = str(PurePosixPath(name).parent)
-                queue += [other for other in self.files if folder == "." or other.startswith(folder + "/")]
-        return found
-
-
-def _module_names(name: str) -> Iterable[str]:
-    """Every dotted name under which a file may be imported: its path from any of its parents."""
-    path = PurePosixPath(name)
-    parts = path.parts[:-1] if path.name == "__init__.py" else (*path.parts[:-1], path.stem)
-    for start in range(len(parts)):
-        yield ".".join(parts[start:])
+WORTH_MEASURING_SECONDS = 2.0
+"""Tests that take less together are simply run."""
+CONSIDERED = ("passed", "xfailed", "xpassed", "skipped")
+"""Outcomes of the first run that a patch could spoil."""
+STORE = "coverage.json"
 
 
 class AffectedTests:
-    """Answers for one run; the import map is read once, when first asked."""
+    """Answers for one run. Safe to use from several threads; the import map is read when first needed."""
 
-    def __init__(self, project: Project, top: Path) -> None:
+    def __init__(self, project: Project, top: Path, workshop: Workshop | None = None) -> None:
+        """``top``: the pristine copy's. Without a workshop nothing is measured; an earlier run's map is not read either."""
         self.project = project
         self.top = top
-        self._map: ImportMap | None = None
+        self.workshop = workshop
+        self._imports: ImportMap | None = None
+        self._coverage: CoverageMap | None = None
         self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    def of(self, changed: Iterable[str], failing: Iterable[str]) -> Affected:
-        """Passing, skipped and xfailed tests of the first run that may execute a changed file (relative to top)."""
-        changed, failing = tuple(changed), frozenset(failing)
-        with self._lock:
-            if self._map is None:
-                self._map = ImportMap(self.top, [p.relative_to(self.top).as_posix() for p in self.top.rglob("*.py")])
-        closure = self._map.closure(changed)
-        files = closure | self._map.dynamic
-        nodeids = [
+    def of(self, paths: Iterable[str], failing: Iterable[str], changes: Sequence[FileChange] = ()) -> Affected:
+        """Tests of the first run that may execute a changed file (relative to top), without the ``failing`` ones.
+
+        With ``changes``, the bytes of the same files before and after, coverage narrows them where it was measured.
+        """
+        paths, excluded = tuple(dict.fromkeys(paths)), frozenset(failing)
+        imports, coverage = self._maps()
+        reach, closure = imports.reach(paths), imports.closure(paths)
+        candidates = [
             nodeid
             for nodeid, outcome in self.project.outcomes.items()
-            if outcome in ("passed", "xfailed", "xpassed", "skipped")
-            and nodeid not in failing
-            and self._file_of(nodeid, files)
+            if outcome in CONSIDERED and nodeid not in excluded
         ]
-        names = ", ".join(changed)
-        return Affected(nodeids, f"import closure of {names}: {len(nodeids)} tests")
+        within = [nodeid for nodeid in candidates if self._within(nodeid, reach)]
+        names = ", ".join(paths)
+        everything = f"all {len(within)} other tests, each of which may reach {names}"
+        plain = f"import closure of {names}: {len(within)} of {len(candidates)} other tests"
+        static = Affected(within, everything if len(within) == len(candidates) > 1 else plain)
+        if coverage is None or not changes or not within:
+            return static
+        found = {change.path: changed(change.before or b"", change.after or b"") for change in changes}
+        if any(change.before is None or change.after is None for change in changes) or any(
+            self._runs_at_import(path, change, coverage) for path, change in found.items()
+        ):
+            return static  # what runs at import concerns everybody who imports it
+        inside = frozenset(within)
+        kept: list[str] = []
+        unmeasured = 0
+        for nodeid in candidates:
+            executed = coverage.get(nodeid)
+            if executed is None:
+                unmeasured += nodeid in inside
+                if nodeid in inside:
+                    kept.append(nodeid)
+            elif _runs(executed, found) or (executed.opaque and self._within(nodeid, closure | imports.dynamic)):
+                kept.append(nodeid)
+        if unmeasured == len(within):
+            return static
+        scope = f"coverage of {names}: {len(kept)} of the {len(within)} tests that can import it"
+        return Affected(kept, scope + (f" ({unmeasured} of them not measured yet)" if unmeasured else ""))
 
-    def _file_of(self, nodeid: str, files: set[str]) -> bool:
-        path = self.project.from_top(nodeid.partition("::")[0])
+    # ------------------------------------------------------------------ measuring
+
+    def measure(self, suspects: Iterable[str]) -> None:
+        """Begin to measure, in the background, the tests that may reach one of the ``suspects`` (paths relative to top)."""
+        if self.workshop is None or self._thread is not None or (os.cpu_count() or 1) < 2:
+            return
+        paths = tuple(dict.fromkeys(suspects))
+        self._thread = threading.Thread(target=self._measure, args=(paths,), name="selfheal-coverage", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End measuring and keep what was measured for the next run."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(20.0)
+        if self._coverage is not None:
+            self._coverage.save()
+
+    def _measure(self, suspects: Sequence[str]) -> None:
+        from pytest_selfheal.errors import SelfhealError
+        from pytest_selfheal.judge.run import run_tests
+
+        assert self.workshop is not None
+        try:
+            imports, coverage = self._maps()
+            assert coverage is not None
+            reach = imports.reach(suspects)
+            durations = self.project.durations
+            wanted = [
+                nodeid
+                for nodeid, outcome in self.project.outcomes.items()
+                if outcome in CONSIDERED and self._within(nodeid, reach)
+            ]
+            if sum(durations.get(nodeid, 0.0) for nodeid in wanted) < WORTH_MEASURING_SECONDS:
+                return
+            missing = [nodeid for nodeid in wanted if coverage.get(nodeid) is None]
+            if not missing or self._stop.is_set():
+                return
+            run_tests(
+                self.workshop,
+                self.workshop.pristine,
+                missing,
+                timeout=self.workshop.settings.total_time,
+                plugins=["pytest_selfheal.judge.coverage_child"],
+                on_message=lambda message: coverage.add(message, self._file),
+                stop=self._stop,
+            )
+        except SelfhealError as error:  # the static bound serves as well
+            logger.debug("coverage could not be measured: %s", error)
+
+    # ------------------------------------------------------------------ helpers
+
+    def _maps(self) -> tuple[ImportMap, CoverageMap | None]:
+        with self._lock:
+            if self._imports is None:
+                self._imports = ImportMap.of(self.top)
+                if self.workshop is not None:
+                    store = self.workshop.settings.run_dir(self.project.rootdir) / STORE
+                    with contextlib.suppress(RecursionError):
+                        self._coverage = CoverageMap(self.top, store, self._imports)
+            return self._imports, self._coverage
+
+    def _runs_at_import(self, path: str, change: Change, coverage: CoverageMap) -> bool:
+        return change.at_import or not change.blocks.isdisjoint(coverage.executed_at_import(path))
+
+    def _file(self, nodeid: str) -> str:
+        return self.project.from_top(nodeid.partition("::")[0])
+
+    def _within(self, nodeid: str, files: Iterable[str]) -> bool:
+        path = self._file(nodeid)
         return path in files or not path.endswith(".py")
+
+
+def _runs(executed: Executed, changes: Mapping[str, Change]) -> bool:
+    """Whether a test executes something of what changed."""
+    for path, change in changes.items():
+        if change.blocks.isdisjoint(executed.blocks.get(path, ())):
+            continue
+        if change.lines is None or not executed.is_as_measured(path, change.digest):
+            return True
+        if not change.lines.isdisjoint(executed.lines.get(path, ())):
+            return True
+    return False
