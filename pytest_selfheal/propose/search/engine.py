@@ -188,7 +188,7 @@ class Engine:
         )
         # Of a test that never ends, nobody knows how long it takes when it is mended: short tries first, longer ones later.
         endless = all(test.signature == "CpuTimeout" for test in harness.failing)
-        screener.cpu_limit = min((0.006 if endless else 0.02) + 6 * harness.cpu, slack)
+        screener.cpu_limit = min((0.003 if endless else 0.02) + 6 * harness.cpu, slack)
         screener.sturdy = all(test.way == "direct" for test in harness.failing)
         screener.wall_limit = 1.0 + 4 * harness.wall + 8 * screener.cpu_limit
         search = Search(

@@ -20,6 +20,10 @@ GROWTH = 512 * 1024 * 1024
 """Bytes of address space that a forked child may add to what the engine has."""
 
 
+FINE = 0.015
+"""CPU seconds below which a limit needs a finer clock."""
+
+
 class CpuTimeout(BaseException):
     """The code under test used up its CPU time. Not an :class:`Exception`, so that ``except Exception`` lets it pass."""
 
@@ -29,16 +33,30 @@ class Timer:
 
     def __init__(self) -> None:
         self._armed = False
+        self._until = 0.0
+        self._kind = signal.ITIMER_PROF
         signal.signal(signal.SIGPROF, self._fire)
 
     def start(self, seconds: float) -> None:
         self._armed = True
-        # The repetition is for code that swallows the first one.
-        signal.setitimer(signal.ITIMER_PROF, seconds, max(seconds / 4, 0.02))
+        if seconds >= FINE:
+            # The repetition is for code that swallows the first one.
+            self._kind = signal.ITIMER_PROF
+            signal.setitimer(signal.ITIMER_PROF, seconds, max(seconds / 4, 0.02))
+            return
+        # The kernel counts ITIMER_PROF in ticks of up to 10 ms. Below that, look at the clock now and then.
+        self._kind = signal.ITIMER_REAL
+        self._until = time.process_time() + seconds
+        signal.signal(signal.SIGALRM, self._look)
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds / 2)
 
     def stop(self) -> None:
         self._armed = False
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(self._kind, 0)
+
+    def _look(self, signum: int, frame: FrameType | None) -> None:
+        if self._armed and time.process_time() >= self._until:
+            raise CpuTimeout
 
     def _fire(self, signum: int, frame: FrameType | None) -> None:
         if self._armed:

@@ -128,6 +128,7 @@ class Search:
         self._found: list[Plausible] = []
         self._seen: set[int] = set()
         self._late: list[Task] = []
+        self._likely: list[tuple[float, int, Candidate]] = []
         self._slow: list[tuple[float, int, Candidate]] = []
         self._slow_spent = 0.0
         self._late_spent = 0.0
@@ -164,7 +165,7 @@ class Search:
         if self._slow_is_due() and not gathering:
             self._judge_slow()
             return True
-        if self._late and not gathering and self._late_spent < LATE_SHARE * self.budget.spent:
+        if self._late and not gathering and self._late_spent < LATE_SHARE * (self.budget.spent - self._began) - 0.1:
             self._retry()
             return True
         batch = self._batch()
@@ -199,6 +200,11 @@ class Search:
                 tasks.append(task)
             if len(tasks) >= size:
                 break
+        if not tasks and self._stream is None and self._likely and not self._found:
+            # Nothing came nearer, or all that did is exhausted: pairs that begin with a likely edit.
+            self.pool += [Partial(candidate, self._base) for _, _, candidate in sorted(self._likely, reverse=True)]
+            self._likely = []
+            return self._collect(self._climb(size), size)
         if not tasks and pull == self._climb and self._stream is not None:
             return self._collect(self._single(size), size)
         if not tasks and pull == self._single and climbing:
@@ -220,7 +226,9 @@ class Search:
                 return
 
     def _may_climb(self) -> bool:
-        return bool(self.pool) and (self._stream is None or self.budget.spent - self._began > CLIMB_AFTER * self.budget.cpu)
+        return bool(self.pool) and (
+            self._stream is None or self.budget.spent - self._began > CLIMB_AFTER * self.budget.cpu
+        )
 
     def _climb(self, size: int) -> Iterator[Candidate]:
         """A quantum from the partial success that has had the least attention for its rank."""
@@ -279,14 +287,20 @@ class Search:
             self._late.append(task)
             self._late.sort(key=lambda late: (-round(late.fitness, 2), -late.candidate.weight))
             del self._late[200:]
-        if (
-            task.status in (FAILED, TIMEOUT)
-            and task.fitness > self._base + GAIN
-            and task.candidate.operator.count(" + ") < 2
-        ):
+        if task.status in (FAILED, TIMEOUT):
+            self._remember(task)
+
+    def _remember(self, task: Task) -> None:
+        """A starting point for a second edit: one that came nearer, or, for want of such, one that is likely."""
+        edits = task.candidate.operator.count(" + ") + 1
+        if task.fitness > self._base + GAIN and edits <= 2:
             self.pool.append(Partial(task.candidate, task.fitness))
             self.pool.sort(key=lambda partial: (-round(partial.fitness, 3), -partial.candidate.weight))
             del self.pool[POOL:]
+        elif task.status == FAILED and edits == 1 and task.fitness > self._base - GAIN:
+            heapq.heappush(self._likely, (task.candidate.weight, next(self._counter), task.candidate))
+            if len(self._likely) > POOL:
+                heapq.heappop(self._likely)
 
     def _confirm(self, task: Task) -> None:
         verdict = self._harness.confirm(task.live, task.codes, max(10 * self._limit, 2 * task.cpu))
