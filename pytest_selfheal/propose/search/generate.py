@@ -111,6 +111,8 @@ def finish(source: Source, draft: Draft, weight: float) -> Candidate | None:
     edits = tuple(sorted(draft.edits))
     if overlap(edits) or all(source.text[e.start : e.end] == e.text for e in edits):
         return None
+    if any(source.breaks_string(e.start, e.end, e.text) for e in edits):
+        return None
     at = draft.at if draft.at >= 0 else edits[0].start
     function, body_only = _where(source, edits)
     return Candidate(

@@ -35,7 +35,7 @@ class Priors:
         if found is None:
             head = family + "/"
             own = [w for key, w in self.weights.items() if key == family or key.startswith(head)]
-            found = self._bounds[family] = max(own, default=DEFAULT)
+            found = self._bounds[family] = max([*own, self.of(family)])
         return found
 
 

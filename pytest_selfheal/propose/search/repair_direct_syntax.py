@@ -66,6 +66,7 @@ def _parse(text: str) -> _Error | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            warnings.filterwarnings("error", message=".*perhaps you missed a comma", category=SyntaxWarning)
             compile(text, "<repair>", "exec", dont_inherit=True)
     except SyntaxError as error:
         return _Error(

@@ -100,6 +100,7 @@ class Region:
             and not isinstance(node, (ast.Slice, ast.Starred, ast.FormattedValue))
             and not self.source.is_docstring(node)
             and not self.source.in_annotation(node)
+            and not isinstance(self.source.parent(node), ast.JoinedStr)
         )
 
     @cached_property
@@ -289,6 +290,16 @@ class Source:
             found = all(self._faithful(part.value) for part in node.values if isinstance(part, ast.FormattedValue))
             self._visible[node] = found
         return found
+
+    @cached_property
+    def _fstrings(self) -> list[tuple[int, int]]:
+        return [self.span(n) for n in ast.walk(self.tree) if isinstance(n, ast.JoinedStr)]
+
+    def breaks_string(self, start: int, end: int, text: str) -> bool:
+        """Whether ``text`` between these offsets would end an f-string around it early (before Python 3.12)."""
+        if sys.version_info >= (3, 12) or not self._fstrings or not any(c in text for c in "'\"\\#\n"):
+            return False
+        return any(a < start and end < b for a, b in self._fstrings)
 
     def _faithful(self, node: ast.expr) -> bool:
         try:

@@ -123,7 +123,7 @@ def _raw(pieces: list[str], context: Context) -> Iterator[tuple[str, str]]:
                 "%",
                 "~",
             ):
-                if extra not in piece[1:-1]:
+                if extra not in piece[1:-1] or (extra == "-" and not piece.endswith("-]")):
                     yield joined(i, f"{piece[:-1]}{extra}]"), "class/add"
             inverted = "[" + piece[2:] if piece.startswith("[^") else "[^" + piece[1:]
             yield joined(i, inverted), "class/invert"

@@ -1,0 +1,91 @@
+"""Operators on expressions: before → after."""
+
+from __future__ import annotations
+
+import pytest
+from operator_twins import check
+
+TWINS = [
+    ("compare", "def f(a, b):\n    return a < b  # smaller", "def f(a, b):\n    return a <= b  # smaller"),
+    ("compare", "def f(a, b):\n    return (a) is not (b)", "def f(a, b):\n    return (a) is (b)"),
+    ("compare", "def f(a, b, c):\n    return a < b < c", "def f(a, b, c):\n    return a < b <= c"),
+    ("arithmetic", "def f(a, b):\n    return (a - b) * 2", "def f(a, b):\n    return (a + b) * 2"),
+    ("arithmetic", "def f(a):\n    a -= 1\n    return a", "def f(a):\n    a += 1\n    return a"),
+    ("boolean", "def f(a, b):\n    return a and b", "def f(a, b):\n    return a or b"),
+    ("boolean", "def f(a, b):\n    if a:\n        return b", "def f(a, b):\n    if not a:\n        return b"),
+    ("boolean", "def f(a, b):\n    if a and b:\n        return 1", "def f(a, b):\n    if b:\n        return 1"),
+    ("boolean", "def f(a):\n    return not a", "def f(a):\n    return a"),
+    ("constant", "def f(a):\n    return a + 1", "def f(a):\n    return a + 2"),
+    ("constant", "def f(a):\n    return a, True", "def f(a):\n    return a, False"),
+    ("constant", 'def f(a):\n    return a.split(",")', 'def f(a):\n    return a.split(";")'),
+    ("constant", "def f(a):\n    return a * -1", "def f(a):\n    return a * 1"),
+    ("offset", "def f(xs, i):\n    return xs[i]", "def f(xs, i):\n    return xs[i + 1]"),
+    ("offset", "def f(n):\n    return sum(range(n))", "def f(n):\n    return sum(range(n + 1))"),
+    ("operands", "def f(a, b):\n    return a - b", "def f(a, b):\n    return b - a"),
+    ("operands", "def f(a, b):\n    return a + b", "def f(a, b):\n    return a"),
+    ("operands", "def f(a, b, c):\n    return a + b / c", "def f(a, b, c):\n    return (a + b) / c"),
+    ("operands", "def f(a, xs):\n    return xs in a", "def f(a, xs):\n    return a in xs"),
+    ("variable", "def f(a, b):\n    return a + a", "def f(a, b):\n    return a + b"),
+    ("call", "def f(a, b):\n    return min(a, b)", "def f(a, b):\n    return max(a, b)"),
+    ("call", "def f(s):\n    return s.lstrip()", "def f(s):\n    return s.rstrip()"),
+    ("call", "def f(a, b):\n    return pow(a, b)", "def f(a, b):\n    return pow(b, a)"),
+    ("call", "def f(xs):\n    return sorted(set(xs))", "def f(xs):\n    return sorted(xs)"),
+    ("call", "def f(xs):\n    return sorted(xs)", "def f(xs):\n    return sorted(xs, reverse=True)"),
+    ("call", "def f(x):\n    return x.name()", "def f(x):\n    return x.name"),
+    ("wrap", "def f(a, b):\n    d = a - b\n    return d", "def f(a, b):\n    d = abs(a - b)\n    return d"),
+    ("wrap", "def f(s: str):\n    return s", "def f(s: str):\n    return s.lower()"),
+    ("wrap", "def f(xs):\n    return sum(x for x in xs)", "def f(xs):\n    return sum(sorted(x for x in xs))"),
+    ("rewrap", "def f(a, b):\n    return a == b", "def f(a, b):\n    return set(a) == set(b)"),
+    ("rewrap", "def f(xs):\n    return xs[-1]", "def f(xs):\n    return sum(xs)"),
+    ("rewrap", "def f(a, b):\n    return a - b", "def f(a, b):\n    return max(a - b, 0)"),
+    ("rewrap", "def f(text):\n    return h('text')", "def f(text):\n    return h(text.encode())"),
+    ("subscript", "def f(xs):\n    return xs[1:]", "def f(xs):\n    return xs[:1]"),
+    ("subscript", "def f(xs):\n    return xs[0]", "def f(xs):\n    return xs[-1]"),
+    ("subscript", "def f(d, k):\n    return d[k]", "def f(d, k):\n    return d.get(k)"),
+    ("comprehension", "def f(xs):\n    return [x for x in xs if x]", "def f(xs):\n    return [x for x in xs]"),
+    (
+        "comprehension",
+        "def f(xs):\n    return [x for x in xs]",
+        "def f(xs):\n    return [x for x in xs if x is not None]",
+    ),
+    ("comprehension", "def f(xs):\n    xs.sort(key=lambda p: p[0])", "def f(xs):\n    xs.sort(key=lambda p: p[1])"),
+    ("comprehension", "def f(a, b):\n    return a if a else b", "def f(a, b):\n    return b if a else a"),
+    ("borrow", "def f(a, b):\n    c = a.x + 1\n    return b", "def f(a, b):\n    c = a.x + 1\n    return a.x + 1"),
+    ("condition", "def f(a, b):\n    if a:\n        return b", "def f(a, b):\n    if a is not None:\n        return b"),
+    (
+        "condition",
+        "def f(a, b):\n    if a > b:\n        return b",
+        "def f(a, b):\n    if a > b and b is not None:\n        return b",
+    ),
+    (
+        "condition",
+        "def f(a, b):\n    if a.x and b:\n        return b",
+        "def f(a, b):\n    if b and a.x:\n        return b",
+    ),
+    ("synthesis/add", "def f(a, b):\n    return a", "def f(a, b):\n    return a * b"),
+    ("synthesis/new", "def f(a: int, b: int):\n    return a", "def f(a: int, b: int):\n    return abs(a - b)"),
+]
+
+
+@pytest.mark.parametrize(("family", "before", "after"), TWINS, ids=[f"{t[0]}-{i}" for i, t in enumerate(TWINS)])
+def test_expression_operator_turns_the_one_into_the_other(family: str, before: str, after: str) -> None:
+    check(family, before, after)
+
+
+def test_constant_comes_from_what_the_tests_pass_in() -> None:
+    check(
+        "constant",
+        "def f(a):\n    return a == 'x'",
+        "def f(a):\n    return a == 'north'",
+        "def test(): assert f('north')",
+    )
+
+
+def test_replacement_is_bracketed_where_it_binds_too_loosely() -> None:
+    check(
+        "borrow", "def f(a, b):\n    c = a + b\n    return a * 2", "def f(a, b):\n    c = a + b\n    return (a + b) * 2"
+    )
+
+
+def test_characters_beyond_ascii_before_an_edit_do_not_shift_it() -> None:
+    check("compare", "def f(é, b):\n    return 'ü' + é, é < b", "def f(é, b):\n    return 'ü' + é, é <= b")
