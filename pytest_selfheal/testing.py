@@ -224,8 +224,10 @@ class Result:
 
     @property
     def report(self) -> dict[str, Any]:
-        """``report.json`` of the newest run."""
-        loaded: dict[str, Any] = json.loads((self.run_dir / "report.json").read_text("utf-8"))
+        """``report.json`` of the newest run; an :class:`AssertionError` with all output when there is none."""
+        path = self.run_dir / "report.json"
+        assert path.is_file(), f"no report; exit status {self.code}\n{self.stdout}\n{self.stderr}"
+        loaded: dict[str, Any] = json.loads(path.read_text("utf-8"))
         return loaded
 
     @property
@@ -263,7 +265,7 @@ class Example:
         *arguments: str,
         environment: Mapping[str, str] | None = None,
         python: Sequence[str] = (sys.executable, "-m", "pytest"),
-        timeout: float = 120.0,
+        timeout: float = 300.0,
     ) -> Result:
         """Run ``python -m pytest ARGUMENTS`` (or another command, ``python``) in the folder."""
         inherited = {
