@@ -132,8 +132,13 @@ def _attempt(attempt: Attempt, hide: Hide) -> dict[str, Any]:
     }
 
 
-def _generation(report: RunReport, hide: Hide) -> list[tuple[str, str]]:
-    return [(str(key), hide(str(value))) for key, value in (report.test_generation or {}).items()]
+def _generation(report: RunReport, hide: Hide) -> dict[str, Any] | None:
+    """Words, and rows of a table with its header first."""
+    made = report.test_generation
+    if not made:
+        return None
+    rows = [[hide(str(cell)) for cell in row] for row in made.get("table", ())]
+    return {"words": hide(str(made.get("words", ""))).splitlines(), "rows": rows}
 
 
 # --- diffs -----------------------------------------------------------------------------------------------------------

@@ -215,9 +215,8 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = error.filename or path
         raise RecordError(
-            f"cannot write {where}: {(error.strerror or str(error)).lower()}; "
+            f"cannot write {path}: {(error.strerror or str(error)).lower()}; "
             "free or unlock that place, or give --selfheal-dir another folder."
         ) from None
 

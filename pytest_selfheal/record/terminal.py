@@ -40,7 +40,8 @@ def print_report(screen: Screen, report: RunReport, cwd: Path, quiet: bool = Fal
     for note in report.notes:
         screen.paragraph(note, "")
     good = len(report.healed) == len(report.outcomes) and bool(report.outcomes)
-    screen.paragraph(words.totals(report), "", bold=True, **({"green": True} if good else {"yellow": True}))
+    if report.outcomes or not report.test_generation:
+        screen.paragraph(words.totals(report), "", bold=True, **({"green": True} if good else {"yellow": True}))
     _generated(screen, report, folder, cwd)
     if folder is not None:
         _commands(screen, report, folder, cwd)
@@ -93,8 +94,16 @@ def _generated(screen: Screen, report: RunReport, folder: Path | None, cwd: Path
             f"{len(tests)} generated {'test' if len(tests) == 1 else 'tests'}, part of the patches: {', '.join(tests[:3])}"
         )
     made = report.test_generation
-    if made and made.get("words"):
-        screen.paragraph(str(made["words"]), "")
+    if not made:
+        return
+    screen.paragraph(str(made.get("words", "")), "")
+    rows = [[str(cell) for cell in row] for row in made.get("table", ())]
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows[:40]:
+        screen.line("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if made.get("patch") and folder is not None:
+        screen.line(f"patch:   {shown(folder / str(made['patch']), cwd)}")
+        screen.line(f"apply:   {command(folder, cwd)} apply")
 
 
 def _commands(screen: Screen, report: RunReport, folder: Path, cwd: Path) -> None:
