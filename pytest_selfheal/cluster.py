@@ -14,9 +14,13 @@ def cluster(failures: Iterable[Failure]) -> tuple[tuple[Failure, ...], ...]:
     module that cannot be imported. Assertions of a test file are a cause each by test function, whose parametrised
     cases go together.
     """
+    failures = tuple(failures)
+    causes = {failure.nodeid: cause(failure) for failure in reversed(failures) if failure.phase == "call"}
     groups: dict[tuple[str, ...], list[Failure]] = {}
     for failure in failures:
-        groups.setdefault(cause(failure), []).append(failure)
+        # A teardown that fails after the test itself did is most often a consequence.
+        key = causes.get(failure.nodeid) if failure.phase == "teardown" else None
+        groups.setdefault(key or cause(failure), []).append(failure)
     return tuple(tuple(group) for group in groups.values())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
@@ -118,7 +119,9 @@ class SelfhealPlugin(Watch):
             # xdist reports a broken module once per worker, subtests report one nodeid several times
             key = json.dumps([failure.nodeid, failure.phase, failure.signature])
             found.setdefault(key, failure)
-        return list(found.values())
+        # pytest's sum after the failures of a test's subtests: what there is to heal has been said.
+        told = {failure.nodeid for failure in found.values() if not _is_sum_of_subtests(failure)}
+        return [failure for failure in found.values() if failure.nodeid not in told or not _is_sum_of_subtests(failure)]
 
     # ------------------------------------------------------------------ healing
 
@@ -127,7 +130,8 @@ class SelfhealPlugin(Watch):
         # First of all plain implementations, so that junitxml and others can still write what we add to them.
         if self.is_worker:
             return
-        if int(exitstatus) not in (0, 1) and not (int(exitstatus) == 2 and self._broken_collection()):
+        untested = int(exitstatus) == 5 and self.settings.generate_tests
+        if int(exitstatus) not in (0, 1) and not untested and not (int(exitstatus) == 2 and self._broken_collection()):
             self.refusal = self._why_not(int(exitstatus))
             return
         if self.config.option.usepdb and self.failed:
@@ -166,7 +170,9 @@ class SelfhealPlugin(Watch):
             capture_manager.suspend_global_capture(in_=True)
         try:
             project = of_config(self.config, self.outcomes.by_nodeid, self.outcomes.durations, STARTED_WITH)
-            self.report = heal_run(self.failures(), project, self.settings, config=self.config, exit_status=exitstatus)
+            # --generate-tests alone asks for tests, not for repairs.
+            failures = self.failures() if self.settings.selfheal else []
+            self.report = heal_run(failures, project, self.settings, config=self.config, exit_status=exitstatus)
             if self.report.stop == "interrupted":
                 session.exitstatus = pytest.ExitCode.INTERRUPTED
         except SelfhealError as error:
@@ -199,6 +205,10 @@ class SelfhealPlugin(Watch):
         # Without a terminal reporter the reason still has to reach somebody.
         if self.refusal and not self.config.pluginmanager.hasplugin("terminalreporter") and not self.is_worker:
             sys.stderr.write(f"self-heal: {self.refusal}\n")
+
+
+def _is_sum_of_subtests(failure: Failure) -> bool:
+    return re.fullmatch(r"contains \d+ failed subtests?", failure.message.strip()) is not None
 
 
 def _internal(error: Exception) -> str:

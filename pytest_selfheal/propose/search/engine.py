@@ -236,7 +236,9 @@ class Engine:
     def _limit(self, item: pytest.Item) -> float:
         """CPU seconds for one unpatched run."""
         seen = self.orders.durations.get(item.nodeid, 0.0)
-        if seen >= 0.5 * self.orders.test_timeout:
+        diagnosis = self.orders.diagnosis
+        timed_out = diagnosis.kind == "timeout" and item.nodeid in diagnosis.nodeids
+        if timed_out or seen >= 0.5 * self.orders.test_timeout:
             return ENDLESS  # it ran into the limit: no run of it says how long it would take
         return min(max(1.0, 4 * seen), self.orders.test_timeout)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import copy
 import inspect
+import sys
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,16 @@ class _Catcher:
     def __init__(self) -> None:
         self.error: BaseException | None = None
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        # A report shows values: that is no part of the test, and its lines must not count as executed by it.
+        tracing = sys.gettrace()
+        sys.settrace(None)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(tracing)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_exception_interact(self, call: pytest.CallInfo[Any]) -> None:
         if call.excinfo is not None and self.error is None:
@@ -148,6 +159,7 @@ class _Catcher:
 
 
 def _full(item: pytest.Item) -> None:
+    _forget_subtests(item.config)
     catcher = _Catcher()
     item.config.pluginmanager.register(catcher)
     try:
@@ -158,6 +170,15 @@ def _full(item: pytest.Item) -> None:
         raise catcher.error or Failed(str(reports[-1].longrepr)[:200])
     if not any(report.when == "call" and report.passed for report in reports):
         raise Failed("skipped")
+
+
+def _forget_subtests(config: pytest.Config) -> None:
+    """pytest counts the failed subtests of a test for the whole session, whose end it takes a run of a test to be."""
+    try:
+        from _pytest.subtests import failed_subtests_key
+    except ImportError:  # before pytest 9
+        return
+    config.stash[failed_subtests_key].clear()
 
 
 def signature(error: BaseException | None) -> str:
