@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_selfheal.judge.control import Control, Integrity
-from pytest_selfheal.judge.limits import apply_limits
+from pytest_selfheal.judge.limits import apply_limits, die_with_parent
 from pytest_selfheal.judge.process import CHANNEL_VARIABLE
 from pytest_selfheal.session import Watch
 
@@ -44,6 +44,11 @@ STATE = pytest.StashKey["Judge"]()
 def extra(config: pytest.Config) -> dict[str, Any]:
     """What ``run_tests(config=…)`` sent along for other plugins in this child."""
     return config.stash[STATE].setup["extra"]  # type: ignore[no-any-return]
+
+
+def prepared() -> dict[str, Any]:
+    """The child's set-up before there is a configured pytest: between option parsing and ``pytest_configure``."""
+    return _PREPARED[-1][0]
 
 
 def send(config: pytest.Config, message: dict[str, Any]) -> None:
@@ -153,6 +158,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
         raise pytest.UsageError("pytest_selfheal.judge.child is for children of --selfheal only.")
     setup = json.loads(Path(setup_path).read_text("ascii"))
     Path(setup_path).unlink()  # it names the nonce
+    die_with_parent()
     apply_limits(**setup["limits"])
     _FDS.append(int(fd))
     _PREPARED.append((setup, Channel(int(fd), setup["nonce"]), Integrity()))

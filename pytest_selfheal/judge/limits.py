@@ -42,3 +42,19 @@ def apply_limits(
         limit = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (limit, limit))
+
+
+def die_with_parent() -> None:
+    """Let the kernel kill this process when the one that started it dies, however that dies. Linux only; elsewhere a
+    child outlives a parent that was killed, until its own limits end it."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+    import os
+    import signal
+
+    parent = os.getppid()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:  # it died in between
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import threading
@@ -23,6 +25,8 @@ from pytest_selfheal.errors import SandboxError
 
 MAX_TAIL = 64 * 1024
 MAX_MESSAGE = 64 * 1024 * 1024
+MAX_DISK_MIB = 4096.0
+"""What a child may take from the disk before it is stopped."""
 CHANNEL_VARIABLE = "SELFHEAL_CHANNEL"
 
 OnMessage = Callable[[dict[str, Any]], None]
@@ -42,6 +46,8 @@ class Finished:
     output: str
     """The last 64 KiB of stdout and stderr together."""
     seconds: float
+    filled: bool = False
+    """It was killed because the disk was filling up while it ran."""
     flooded: bool = False
     """The channel carried a line too long to be one of ours."""
 
@@ -54,10 +60,12 @@ def launch(
     timeout: float,
     on_message: OnMessage | None = None,
     stop: threading.Event | None = None,
+    disk: Path | None = None,
+    disk_mib: float = MAX_DISK_MIB,
 ) -> Finished:
     """Run ``argv`` to its end or for ``timeout`` seconds of wall time, handing every channel message to ``on_message``.
 
-    ``stop`` ends it early. Raises :class:`SandboxError` when the program cannot be started.
+    ``stop`` ends it early; so does a disk (the one of ``disk``) that loses more than ``disk_mib`` meanwhile. Raises :class:`SandboxError` when the program cannot be started.
     """
     started = time.monotonic()
     read_end, write_end = os.pipe()
@@ -79,7 +87,7 @@ def launch(
         os.close(write_end)
     with _running_lock:
         _running.add(process.pid)
-    pump = _Pump(process, read_end, on_message)
+    pump = _Pump(process, read_end, on_message, None if disk is None else _DiskWatch(disk, disk_mib))
     try:
         timed_out = pump.run(started + timeout, stop)
     finally:
@@ -88,7 +96,7 @@ def launch(
             _running.discard(process.pid)
         pump.drain()
         pump.close()
-    return Finished(process.returncode, timed_out, pump.tail(), time.monotonic() - started, pump.flooded)
+    return Finished(process.returncode, timed_out, pump.tail(), time.monotonic() - started, pump.filled, pump.flooded)
 
 
 def stop_everything() -> None:
@@ -112,10 +120,37 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+class _DiskWatch:
+    """Looks now and then how much room a disk has lost: many files below the limit of one file fill it as well."""
+
+    def __init__(self, path: Path, mib: float) -> None:
+        self.path = path
+        self.floor = self._free() - mib * 1024 * 1024
+        self.next = time.monotonic() + 0.25
+
+    def is_filling(self) -> bool:
+        if time.monotonic() < self.next:
+            return False
+        self.next = time.monotonic() + 0.25
+        return self._free() < self.floor
+
+    def _free(self) -> float:
+        try:
+            return float(shutil.disk_usage(self.path).free)
+        except OSError:
+            return math.inf
+
+
 class _Pump:
     """Reads a child's two pipes until it ends."""
 
-    def __init__(self, process: subprocess.Popen[bytes], channel: int, on_message: OnMessage | None) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        channel: int,
+        on_message: OnMessage | None,
+        disk: _DiskWatch | None = None,
+    ) -> None:
         assert process.stdout is not None
         self.process = process
         self.channel = channel
@@ -125,6 +160,8 @@ class _Pump:
         self.size = 0
         self.pending = b""
         self.flooded = False
+        self.filled = False
+        self.disk = disk
         self.open = {self.stdout, channel}
         self.selector = selectors.DefaultSelector()
         for fd in self.open:
@@ -138,6 +175,9 @@ class _Pump:
             if remaining <= 0 or _stop_all.is_set() or (stop is not None and stop.is_set()):
                 return True
             if self.process.poll() is not None:
+                return False
+            if self.disk is not None and self.disk.is_filling():
+                self.filled = True
                 return False
             if not self.open:
                 with contextlib.suppress(subprocess.TimeoutExpired):

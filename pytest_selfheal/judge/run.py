@@ -114,6 +114,7 @@ def run_tests(
         timeout=timeout,
         on_message=listener,
         stop=stop,
+        disk=box,
     )
     with contextlib.suppress(OSError):
         setup_file.unlink()
@@ -121,6 +122,8 @@ def run_tests(
     run.timed_out, run.output, run.seconds = ended.timed_out, ended.output, ended.seconds
     if run.exit_status is None:
         run.exit_status = ended.status
+    if ended.filled:
+        run.output += "\nStopped because it was filling the disk."
     if ended.flooded and not run.tampered:
         run.tampered = "something else wrote into the result channel"
     if asked is not None:

@@ -81,7 +81,7 @@ class BwrapSandbox:
     binds: tuple[Path, ...] = ()
     """Paths of the machine that tests need beyond the project, writable under the same path."""
     scratch_mib: int = 1024
-    """Size of each private folder in memory (``/tmp``, home), MiB."""
+    """Size of a private temp folder, which is kept in memory, MiB; a private home gets a quarter."""
     processes: int | None = None
     """Limit of processes and threads inside, where the kernel counts process ids for each PID namespace."""
     name: Literal["bwrap"] = "bwrap"
@@ -97,7 +97,12 @@ class BwrapSandbox:
         if self.network == "loopback":
             command.append("--unshare-net")
         for folder in hidden:
-            command += ["--size", str(self.scratch_mib * MIB), "--tmpfs", str(folder)]
+            # Temp folders get all, the others a quarter: what is written there is kept in memory.
+            size = self.scratch_mib if folder.name == "tmp" else max(self.scratch_mib // 4, 1)
+            command += ["--size", str(size * MIB), "--tmpfs", str(folder)]
+        home = env.get("HOME", "")
+        if home.startswith("/") and any(_below(Path(home), folder) for folder in hidden):
+            command += ["--dir", home]  # it may lie in a hidden folder, and is expected to exist
         for path in _masked_files(hidden, self.binds):
             command += ["--ro-bind", "/dev/null", str(path)]
         for path in _needed_below(hidden, env, view):
