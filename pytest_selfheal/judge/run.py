@@ -96,7 +96,7 @@ def run_tests(
         "test_timeout": test_timeout,
         "limits": {
             "memory_mib": settings.memory,
-            "file_mib": 2048.0,
+            "file_mib": 1024.0,
             "cpu_seconds": timeout + 5,
             "processes": 4096,
         },
