@@ -214,6 +214,7 @@ class Harness:
 
         util._reprcompare = None
         util._assertion_pass = None
+        util.assertrepr_compare = lambda *args, **kwargs: None  # type: ignore[assignment]
         rewrite._saferepr = lambda obj: "…"  # type: ignore[assignment]
         rewrite._format_explanation = lambda explanation: explanation  # type: ignore[attr-defined]
         factory = getattr(self.failing[0].item.config if self.failing else None, "_tmp_path_factory", None)

@@ -127,7 +127,7 @@ class Screener:
         timer = Timer()
         self._prepare()
         threads = threading.active_count()
-        before = self._state.fingerprint()
+        self._state.save()
         shared, size = self._shared, _ROW.size
         for i in range(start, len(tasks)):
             task = tasks[i]
@@ -158,7 +158,7 @@ class Screener:
             if (
                 (status == TIMEOUT and not self.sturdy)
                 or threading.active_count() != threads
-                or self._state.fingerprint() != before
+                or not self._state.restored()
             ):
                 return  # it may have left something behind: the next candidate gets a clean process
 

@@ -5,6 +5,7 @@ Only for use in a forked child: what is swapped there ends with the process.
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import os
@@ -111,22 +112,59 @@ def code_key(code: CodeType) -> Key:
 
 
 class State:
-    """A cheap fingerprint of what a candidate may have changed for the next one in the same process.
+    """What a candidate may change for the next one in the same process: names of modules and classes, and containers there.
 
-    Names bound in the given modules and their classes, and the sizes of the containers among these.
+    The copies are shallow: enough for lazily made singletons, registries, counters and caches, and cheap.
     """
 
     def __init__(self, modules: Iterable[ModuleType]) -> None:
-        self._spaces: list[Mapping[str, Any]] = []
+        self._owners: list[ModuleType | type] = []
         for module in modules:
-            self._spaces.append(vars(module))
+            self._owners.append(module)
             for value in list(vars(module).values()):
                 if isinstance(value, type) and value.__module__ == module.__name__:
-                    self._spaces.append(vars(value))
+                    self._owners.append(value)
+        self._saved: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._before = 0
 
-    def fingerprint(self) -> int:
+    def save(self) -> None:
+        """Remember the state as it is now."""
+        self._saved = []
+        for owner in self._owners:
+            names = dict(vars(owner))
+            contents = {n: copy.copy(v) for n, v in names.items() if type(v) in _CONTAINERS}
+            self._saved.append((names, contents))
+        self._before = self._fingerprint()
+
+    def restored(self) -> bool:
+        """Put back what changed since :meth:`save`; ``False`` where that is not possible."""
+        if self._fingerprint() == self._before:
+            return True
+        try:
+            for owner, (names, contents) in zip(self._owners, self._saved, strict=True):
+                self._restore(owner, names, contents)
+        except (AttributeError, TypeError, RuntimeError):
+            return False
+        return self._fingerprint() == self._before
+
+    @staticmethod
+    def _restore(owner: ModuleType | type, names: dict[str, Any], contents: dict[str, Any]) -> None:
+        now = vars(owner)
+        for name in [n for n in now if n not in names]:
+            delattr(owner, name)
+        for name, value in names.items():
+            if now.get(name) is not value:
+                setattr(owner, name, value)
+        for name, content in contents.items():
+            value = names[name]
+            if len(value) != len(content):
+                value.clear()
+                (value.extend if isinstance(value, (list, bytearray)) else value.update)(content)
+
+    def _fingerprint(self) -> int:
         total = 0
-        for space in self._spaces:
+        for owner in self._owners:
+            space = vars(owner)
             for value in space.values():
                 total = total * 31 + id(value)
                 if type(value) in _CONTAINERS:
