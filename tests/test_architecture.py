@@ -18,7 +18,7 @@ HEAVY = ("litellm", "libcst", "git", "coverage", "rich", "jinja2", "detect_secre
 HOMES = {
     "litellm": ("propose/model/",),
     "git": ("record/git.py",),
-    "subprocess": ("judge/process.py", "judge/sandbox.py", "testing.py", "record/", "bench/"),
+    "subprocess": ("judge/process.py", "judge/sandbox.py", "testing.py", "record/", "bench/", "testgen/formatter.py"),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -11,7 +10,7 @@ from typing import Any
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop, Workspace
 from pytest_selfheal.testgen import formatter
-from pytest_selfheal.testgen.job import Case, Found, Job, Target, unpack
+from pytest_selfheal.testgen.job import Case, Found, Job, unpack
 from pytest_selfheal.testgen.judge import judge, refused
 from pytest_selfheal.testgen.place import Places
 from pytest_selfheal.testgen.write import Subject, write
@@ -70,7 +69,7 @@ class Settled:
         places: Places,
         patch: Sequence[FileChange],
         others: Sequence[str],
-        reason: Callable[[Found], str],
+        reason: Callable[[Found], tuple[str, str]],
         before: bool,
     ) -> None:
         self.workshop = workshop
@@ -110,7 +109,7 @@ class Settled:
         width = formatter.line_width(top)
         for module, group in by_module.items():
             subjects = [
-                Subject(one.target.qualname, self.reason(one), tuple(left[one.target.label]))
+                Subject(one.target.qualname, self.reason(one)[0], tuple(left[one.target.label]), self.reason(one)[1])
                 for one in group
                 if left[one.target.label]
             ]
@@ -168,18 +167,6 @@ class Settled:
 def marked(found: Iterable[Found]) -> list[Found]:
     """Cases of code whose old version could not be run beside it: each has to prove in the judging that it fails there."""
     return [replace(one, cases=[replace(case, fails_before=True) for case in one.cases]) for one in found]
-
-
-def parses(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
-def module_targets(targets: Iterable[Target], limit: int) -> tuple[Target, ...]:
-    return tuple(targets)[:limit]
 
 
 def read(top: Path, name: str) -> str | None:

@@ -27,7 +27,10 @@ def formatted(text: str, path: str, top: Path) -> str:
     settings = _text(top / "pyproject.toml")
     commands: list[list[str]] = []
     if "[tool.ruff" in settings or (top / "ruff.toml").exists() or (top / ".ruff.toml").exists():
-        commands = [["ruff", "check", "--select", "I", "--fix", "--quiet", "--exit-zero"], ["ruff", "format", "--quiet"]]
+        commands = [
+            ["ruff", "check", "--select", "I", "--fix", "--quiet", "--exit-zero"],
+            ["ruff", "format", "--quiet"],
+        ]
         commands = [[*command, "--no-cache", "--stdin-filename", path, "-"] for command in commands]
     elif "[tool.black" in settings:
         commands = [["black", "--quiet", "--stdin-filename", path, "-"]]

@@ -60,7 +60,9 @@ def judge(
         first = runs[0][1]
         if first.tampered or first.outside or not first.finished:
             verdict.broken = first.tampered or (
-                "the copy's code was not what was imported" if first.outside else "the tests' process did not end by itself"
+                "the copy's code was not what was imported"
+                if first.outside
+                else "the tests' process did not end by itself"
             )
             return verdict
         ours = [n for n in first.collected if n.partition("::")[0] in names]
@@ -91,7 +93,9 @@ def others_for(workshop: Workshop, affected: Sequence[str]) -> list[str]:
     return [nodeid for nodeid in affected if nodeid in set(passing)]
 
 
-_FORBIDDEN_IMPORTS = frozenset(("socket", "requests", "urllib", "http", "httpx", "aiohttp", "ftplib", "smtplib", "random", "secrets"))
+_FORBIDDEN_IMPORTS = frozenset(
+    ("socket", "requests", "urllib", "http", "httpx", "aiohttp", "ftplib", "smtplib", "random", "secrets")
+)
 _FORBIDDEN_CALLS = re.compile(
     r"\b(?:datetime|date)\.(?:now|today|utcnow)\(|\btime\.(?:time|sleep|monotonic|perf_counter|localtime)\(|\buuid\.uuid[14]\(|"
     r"\bos\.(?:urandom|getpid|getcwd|system)\(|\bsubprocess\.|\bhash\(|\bid\("
@@ -122,10 +126,13 @@ def refused(text: str, modules: Mapping[str, bool]) -> str:
                 return "it imports relatively"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _ABSOLUTE.match(node.value):
             return f"it names an absolute path ({node.value[:40]})"
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
-            if not _asserts(node):
-                return f"{node.name} asserts nothing"
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_empty_test(node):
+            return f"{node.name} asserts nothing"
     return ""
+
+
+def _is_empty_test(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return function.name.startswith("test") and not _asserts(function)
 
 
 def _asserts(function: ast.AST) -> bool:

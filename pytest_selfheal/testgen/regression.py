@@ -10,7 +10,7 @@ from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.testgen import targets
 from pytest_selfheal.testgen.common import Kept, Settled, code_files, explore, marked
-from pytest_selfheal.testgen.job import Found, Job
+from pytest_selfheal.testgen.job import Found, Job, Target
 from pytest_selfheal.testgen.judge import others_for
 from pytest_selfheal.testgen.place import Places
 from pytest_selfheal.testgen.summary import entry
@@ -48,8 +48,9 @@ def with_tests(workshop: Workshop, places: Places, outcome: Outcome, affected: A
     return Healed(_added(outcome, kept), [entry(one, kept, outcome.diagnosis.id) for one in found])
 
 
-def _reason(found: Found) -> str:
-    return f"{found.target.qualname} answered otherwise before its repair"
+def _reason(found: Found) -> tuple[str, str]:
+    name = found.target.qualname
+    return f"Wrong before {name} was repaired", f"What {name} does besides what was repaired"
 
 
 def _quick(workshop: Workshop, nodeids: Sequence[str]) -> list[str]:
@@ -65,7 +66,7 @@ def _quick(workshop: Workshop, nodeids: Sequence[str]) -> list[str]:
 
 
 def _explored(
-    workshop: Workshop, outcome: Outcome, wanted: Sequence[targets.Target], outside: bool, nodeids: Sequence[str]
+    workshop: Workshop, outcome: Outcome, wanted: Sequence[Target], outside: bool, nodeids: Sequence[str]
 ) -> list[Found]:
     patch = outcome.patch
     assert patch is not None

@@ -27,7 +27,11 @@ def entry(found: Found, kept: Kept, outcome: str = "") -> dict[str, Any]:
         "not_asserted": dict(sorted(found.dropped.items(), key=lambda item: -item[1])[:6]),
         "reason": None if tests else reason,
         "inputs_tried": found.tried,
-        "lines": {"total": found.lines, "before": found.lines_before, "after": _after(tests, found.lines_before, found.lines_after)},
+        "lines": {
+            "total": found.lines,
+            "before": found.lines_before,
+            "after": _after(tests, found.lines_before, found.lines_after),
+        },
         "branches": {
             "total": found.branches,
             "before": found.branches_before,
@@ -47,41 +51,60 @@ def _after(tests: Sequence[str], before: int, after: int) -> int:
     return after if tests else before
 
 
-def report(functions: Sequence[dict[str, Any]], use: str, files: Sequence[str], notes: Sequence[str] = ()) -> dict[str, Any]:
-    """``test_generation`` of the run's report."""
+def report(
+    functions: Sequence[dict[str, Any]],
+    use: str,
+    files: Sequence[str],
+    notes: Sequence[str] = (),
+    patch: str | None = None,
+) -> dict[str, Any]:
+    """``test_generation`` of the run's report. ``patch``: of the tests alone, relative to the run's folder."""
     return {
         "use": use,
-        "functions": list(functions),
+        "words": words(functions, notes),
+        "table": table(functions),
         "files": list(files),
-        "words": words(functions, files, notes),
+        "patch": patch,
+        "functions": list(functions),
     }
 
 
-def words(functions: Sequence[dict[str, Any]], files: Sequence[str], notes: Sequence[str] = ()) -> str:
-    """What the terminal says: a sentence of totals, then a line for each function."""
-    kept = sum(f["kept"] for f in functions)
+def words(functions: Sequence[dict[str, Any]], notes: Sequence[str] = ()) -> str:
+    """What the terminal says: a sentence of totals, and why functions have no tests."""
     if not functions:
         return " ".join(notes) or "No tests were generated: no function of the project was changed."
+    kept, dropped = sum(f["kept"] for f in functions), sum(len(f["dropped"]) for f in functions)
+    count = len(functions)
     with_tests = sum(bool(f["kept"]) for f in functions)
     lines = [
-        f"generated tests: {kept} kept, for {with_tests} of {len(functions)} {'function' if len(functions) == 1 else 'functions'}"
+        f"generated tests: {kept} kept, {dropped} dropped; "
+        f"{with_tests} of {count} {'function has' if count == 1 else 'functions have'} tests"
     ]
-    lines += [f"  {line(f)}" for f in functions[:30]]
+    lines += [f"no test for {f['function']}: {f['reason']}" for f in functions if not f["kept"]][:20]
     return "\n".join([*lines, *notes])
 
 
-def line(function: dict[str, Any]) -> str:
-    """One function in a line."""
-    name = str(function["function"])
-    if not function["kept"]:
-        return f"{name}: none, {function['reason']}"
-    parts = [f"{function['kept']} kept of {function['proposed']}"]
-    for what in ("lines", "branches"):
-        figures = function[what]
-        if figures["total"]:
-            parts.append(f"{what} {figures['before']} → {figures['after']} of {figures['total']}")
-    mutants = function["mutants"]
-    if mutants["total"]:
-        before = "?" if mutants["killed_before"] is None else mutants["killed_before"]
-        parts.append(f"mutants killed {before} → {mutants['killed_after']} of {mutants['total']}")
-    return f"{name}: {', '.join(parts)}"
+HEADER = ("function", "tests", "lines", "branches", "mutants killed")
+
+
+def table(functions: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """Rows of text for people, the header first: figures before → after of all there are."""
+    rows = [list(HEADER)]
+    for function in functions:
+        mutants = function["mutants"]
+        rows.append(
+            [
+                str(function["function"]),
+                f"{function['kept']} of {function['proposed']}",
+                *(_figures(function[what]["before"], function[what]) for what in ("lines", "branches")),
+                _figures(mutants["killed_before"], {"after": mutants["killed_after"], "total": mutants["total"]}),
+            ]
+        )
+    return rows if functions else []
+
+
+def _figures(before: int | None, figures: dict[str, Any]) -> str:
+    if not figures["total"]:
+        return "–"
+    after = "?" if figures["after"] is None else figures["after"]
+    return f"{'?' if before is None else before} → {after} of {figures['total']}"

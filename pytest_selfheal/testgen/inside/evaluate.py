@@ -22,8 +22,10 @@ from pytest_selfheal.testgen.job import Input, Name
 
 CALL_SECONDS = 0.1
 """CPU seconds that one call may take."""
+QUICK = 0.012
+"""CPU seconds that a call of a changed version may take in any case; a hundred times what the code needs otherwise."""
 MAX_ITEMS = 60
-MAX_SLOW = 3
+MAX_SLOW = 2
 
 Outcome = Literal["value", "raises", "slow", "broken", "impure"]
 
@@ -65,7 +67,8 @@ class Evaluator:
         self._purity = purity
         self._timer = Timer()
         self._names: dict[Name, Any] = {}
-        self._codes = _all_codes(subject.function.__code__)
+        self._limit = CALL_SECONDS
+        self.codes = _all_codes(subject.function.__code__)
 
     def prepare(self, given: Input) -> Prepared:
         """Raises :class:`SyntaxError` and its like for source that is none."""
@@ -91,15 +94,15 @@ class Evaluator:
         space[own[1]] = self._import(own)
         return space
 
-    def answer(self, prepared: Prepared, trace: bool = False, moments: bool = False) -> Answer:
-        """Run one input. ``trace``: with lines and branches; ``moments``: notice clock and chance."""
+    def answer(self, prepared: Prepared, trace: bool = False) -> Answer:
+        """Run one input. ``trace``: with lines and branches, and noticing clock and chance."""
         space = self._namespace(prepared.input)
         lines: set[int] = set()
         branches: set[Branch] = set()
         values: list[Any] = []
         try:
-            with self._purity.guarded(moments):
-                self._timer.start(CALL_SECONDS)
+            with self._purity.guarded(trace):
+                self._timer.start(self._limit)
                 try:
                     if prepared.setup is not None:
                         exec(prepared.setup, space)
@@ -110,7 +113,7 @@ class Evaluator:
             return Answer("broken", f"setup raises {type(error).__name__}", error=error)
         before = [_text(v) for v in values]
         space.update({f"__{i}": v for i, v in enumerate(values)})
-        answer = self._run(prepared, space, lines if trace else None, branches, moments)
+        answer = self._run(prepared, space, lines if trace else None, branches)
         if self._purity.reason and answer.outcome != "slow":
             return Answer("impure", f"impure: {self._purity.reason}", reason=f"it {self._purity.reason}")
         answer.after = tuple(values)
@@ -121,14 +124,12 @@ class Evaluator:
         answer.lines, answer.branches = frozenset(lines), frozenset(branches)
         return answer
 
-    def _run(
-        self, prepared: Prepared, space: dict[str, Any], lines: set[int] | None, branches: set[Branch], moments: bool
-    ) -> Answer:
+    def _run(self, prepared: Prepared, space: dict[str, Any], lines: set[int] | None, branches: set[Branch]) -> Answer:
         iterated = False
         before = sys.gettrace()
         try:
-            with self._purity.guarded(moments):
-                self._timer.start(CALL_SECONDS)
+            with self._purity.guarded(moments=lines is not None):
+                self._timer.start(self._limit)
                 try:
                     if lines is not None:
                         sys.settrace(self._tracer(lines, branches))
@@ -154,17 +155,26 @@ class Evaluator:
             return Answer("broken", f"no text: {type(error).__name__}", error=error)
         return Answer("value", ("yields " if iterated else "") + text, value, iterated=iterated)
 
+    def says(self, source: str, imports: Iterable[Name], value: Any) -> bool:
+        """Whether ``source`` evaluates to something equal to ``value``, of its type."""
+        try:
+            again = eval(source, {(name[1] or name[0]): self._import(name) for name in imports})
+            return bool(again == value) and type(again) is type(value)
+        except Exception:
+            return False
+
     def _tracer(self, lines: set[int], branches: set[Branch]) -> Any:
-        codes = self._codes
+        codes = self.codes
 
         def on_call(frame: Any, event: str, arg: Any) -> Any:
             return line_tracer(lines, branches) if frame.f_code in codes else None
 
         return on_call
 
-    def texts(self, prepared: Iterable[Prepared]) -> list[str]:
-        """The answers as text; ``?`` after too many slow ones."""
+    def texts(self, prepared: Iterable[Prepared], limit: float = CALL_SECONDS) -> list[str]:
+        """The answers as text; ``?`` after too many that took more than ``limit`` CPU seconds."""
         found: list[str] = []
+        self._limit = limit
         slow = 0
         for one in prepared:
             if slow >= MAX_SLOW:

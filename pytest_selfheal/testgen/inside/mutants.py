@@ -172,7 +172,7 @@ def _statement(parent: Any, field: str, index: int, node: Any) -> Iterator[_Chan
             for i, item in enumerate(value):
                 if isinstance(item, ast.stmt):
                     yield from _statement(node, name, i, item)
-                elif isinstance(item, (ast.excepthandler, ast.match_case)):
+                elif isinstance(item, (ast.ExceptHandler, ast.match_case)):
                     for j, inner in enumerate(item.body):
                         yield from _statement(item, "body", j, inner)
                 elif isinstance(item, ast.expr):
@@ -205,7 +205,9 @@ def _expression(parent: Any, field: str, index: int | None, node: Any) -> Iterat
         if not isinstance(node.operand, ast.Constant):
             yield change(node.operand, f"{shown} without its sign")
     elif isinstance(node, ast.IfExp):
-        yield change(ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse), f"{_short(node.test)} is negated")
+        yield change(
+            ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse), f"{_short(node.test)} is negated"
+        )
     elif isinstance(node, ast.Constant):
         for value in _constants(node.value):
             yield change(ast.Constant(value), f"{shown} becomes {value!r}")

@@ -14,7 +14,8 @@ from pytest_selfheal.judge import child
 from pytest_selfheal.propose.search import fork
 from pytest_selfheal.propose.search.fork import Usage
 from pytest_selfheal.propose.search.swap import LiveFunctions
-from pytest_selfheal.testgen.inside.explore import Explorer, Surroundings, plain
+from pytest_selfheal.testgen.inside.candidate import Surroundings
+from pytest_selfheal.testgen.inside.explore import explore
 from pytest_selfheal.testgen.inside.mutants import codes_of
 from pytest_selfheal.testgen.inside.render import Renderer
 from pytest_selfheal.testgen.inside.subject import Subject, Unreachable, find
@@ -109,7 +110,7 @@ class Exploration:
 
     def _explore(self, around: Surroundings, subject: Subject, number: int) -> Found:
         try:
-            return plain(Explorer(around, subject, self.watcher.seen[number]).explore())
+            return explore(around, subject, self.watcher.seen[number])
         except Exception as error:
             if os.environ.get("SELFHEAL_DEBUG"):
                 import traceback
@@ -146,4 +147,3 @@ def pytest_configure(config: pytest.Config) -> None:
     data = child.extra(config)
     if "testgen" in data:
         config.pluginmanager.register(Exploration(config, Job.from_json(data)), "selfheal-exploration")
-

@@ -10,22 +10,46 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
-_FILES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.listdir")
+_FILES = (
+    "os.remove",
+    "os.rename",
+    "os.mkdir",
+    "os.rmdir",
+    "os.link",
+    "os.symlink",
+    "os.truncate",
+    "os.chmod",
+    "os.listdir",
+)
 _FORBIDDEN = {
     **dict.fromkeys((*_FILES, "os.scandir", "os.utime", "os.chdir", "shutil.rmtree", "glob.glob"), "works with files"),
-    **dict.fromkeys(("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname"), "uses the network"),
     **dict.fromkeys(
-        ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "pty.spawn"),
+        ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname"), "uses the network"
+    ),
+    **dict.fromkeys(
+        (
+            "subprocess.Popen",
+            "os.system",
+            "os.exec",
+            "os.fork",
+            "os.forkpty",
+            "os.posix_spawn",
+            "os.spawn",
+            "pty.spawn",
+        ),
         "starts processes",
     ),
     **dict.fromkeys(("os.putenv", "os.unsetenv"), "changes the environment"),
     **dict.fromkeys(("os.kill", "signal.pthread_kill"), "sends signals"),
-    **dict.fromkeys(("sqlite3.connect", "ctypes.dlopen", "webbrowser.open", "builtins.input"), "needs the world outside"),
+    **dict.fromkeys(
+        ("sqlite3.connect", "ctypes.dlopen", "webbrowser.open", "builtins.input"), "needs the world outside"
+    ),
 }
-_LIBRARY = tuple(os.path.realpath(p) for p in {sys.prefix, sys.base_prefix, os.path.dirname(os.__file__)})
+_LIBRARY = tuple(os.path.realpath(p) for p in {sys.prefix, sys.base_prefix, str(Path(os.__file__).parent)})
 _CODE = (".py", ".pyc", ".so", ".pyd", ".pth")
 _CLOCKS = frozenset(
     ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "localtime", "gmtime", "ctime",
@@ -82,15 +106,19 @@ class Purity:
         if event == "c_call":
             owner, name = getattr(arg, "__self__", None), getattr(arg, "__name__", "")
             module = getattr(arg, "__module__", None) or getattr(owner, "__name__", "")
-            if module == "time" and name in _CLOCKS:
-                self.reason = self.reason or "depends on the clock"
-            elif name in ("now", "today", "utcnow") and isinstance(owner, type) and owner.__module__ == "datetime":
+            if (module == "time" and name in _CLOCKS) or (
+                name in ("now", "today", "utcnow") and isinstance(owner, type) and owner.__module__ == "datetime"
+            ):
                 self.reason = self.reason or "depends on the clock"
             elif name in _OF_THE_MOMENT and module in ("posix", "nt", "builtins", "_socket"):
                 self.reason = self.reason or f"depends on {_OF_THE_MOMENT[name]}"
             elif owner is not None and owner is self._hidden:
                 self.reason = self.reason or "depends on chance"
-        elif event == "call" and frame.f_code.co_name in ("__getitem__", "encodekey") and frame.f_code.co_filename == os.__file__:
+        elif (
+            event == "call"
+            and frame.f_code.co_name in ("__getitem__", "encodekey")
+            and frame.f_code.co_filename == os.__file__
+        ):
             self.reason = self.reason or "depends on the environment"
 
 

@@ -231,4 +231,3 @@ _SIMPLE: dict[type, _Writer] = {
     re.Pattern: lambda r, v, d: _pattern(r, v),
 }
 _PUBLIC = {"_decimal": "decimal", "_datetime": "datetime", "pathlib._local": "pathlib", "_collections": "collections"}
-

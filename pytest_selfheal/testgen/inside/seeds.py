@@ -68,7 +68,13 @@ class Seeds:
                 continue
             own = i == 0 and self._subject.has_self
             options = self._receivers() if own else self._options(parameter)
-            name = "self" if own else f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
+            name = (
+                "self"
+                if own
+                else f"*{parameter.name}"
+                if parameter.kind is parameter.VAR_POSITIONAL
+                else parameter.name
+            )
             keyword = parameter.kind is parameter.KEYWORD_ONLY
             column = [(Argument(name, source, keyword), imports) for source, imports in options]
             if not column:
@@ -156,7 +162,9 @@ class Seeds:
         inner = [list(itertools.islice(self._of_hint(a, depth - 1), 4)) for a in args if a is not ...]
         if any(not options for options in inner):
             return
-        names: frozenset[Name] = frozenset().union(*(o[1] for options in inner for o in options)) if inner else frozenset()
+        names: frozenset[Name] = (
+            frozenset().union(*(o[1] for options in inner for o in options)) if inner else frozenset()
+        )
         if name in ("dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict") and len(inner) == 2:
             keys, values = ([o[0] for o in options] for options in inner)
             yield "{" + f"{keys[0]}: {values[0]}" + "}", names
@@ -170,7 +178,8 @@ class Seeds:
         elif name == "Callable":
             yield from ((f, frozenset()) for f in _FUNCTIONS)
         elif inner:
-            left, right = {"tuple": "()", "set": "{}", "frozenset": "{}", "Set": "{}"}.get(name, "[]")
+            brackets = {"tuple": "()", "set": "{}", "frozenset": "{}", "Set": "{}"}.get(name, "[]")
+            left, right = brackets[0], brackets[1]
             items = [o[0] for o in inner[0]]
             empty = {"set": "set()", "tuple": "()"}.get(name, "set()" if left == "{" else f"{left}{right}")
             tail = "," if left == "(" else ""
@@ -202,12 +211,17 @@ class Seeds:
             return
         columns = []
         for parameter in signature.parameters.values():
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or parameter.default is not parameter.empty:
+            if (
+                parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+                or parameter.default is not parameter.empty
+            ):
                 continue
             options = list(itertools.islice(self._of_hint(hints.get(parameter.name, object), depth - 1), 4))
             if not options:
                 return
-            columns.append([(f"{parameter.name}={s}" if parameter.kind is parameter.KEYWORD_ONLY else s, n) for s, n in options])
+            columns.append(
+                [(f"{parameter.name}={s}" if parameter.kind is parameter.KEYWORD_ONLY else s, n) for s, n in options]
+            )
         for i in range(3 if columns else 1):
             row = [c[min(i, len(c) - 1)] for c in columns]
             names: frozenset[Name] = frozenset().union(own, *(n for _, n in row))
@@ -225,7 +239,7 @@ class Seeds:
             if isinstance(node, ast.Compare) and any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
                 for constant in ast.walk(node):
                     if isinstance(constant, ast.Constant) and constant.value is not None:
-                        value = constant.value
+                        value: Any = constant.value
                         found.append(value)
                         if type(value) in (int, float):
                             found += [value + 1, value - 1]
@@ -246,7 +260,9 @@ class Seeds:
             elif isinstance(node, ast.Subscript) and _is(node.value, name):
                 votes[list] += 1
                 votes[dict] += isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and any(_is(a, name) for a in node.args):
+            elif (
+                isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and any(_is(a, name) for a in node.args)
+            ):
                 votes[list] += node.func.id in ("len", "sorted", "sum", "min", "max", "list", "set", "enumerate", "zip")
                 votes[int] += node.func.id in ("range", "int", "abs", "round")
                 votes[str] += node.func.id in ("str", "int", "ord", "len")
@@ -257,9 +273,55 @@ class Seeds:
 
 
 _NAMES: dict[Any, tuple[str, ...]] = {
-    str: ("s", "text", "string", "str", "name", "word", "line", "key", "path", "sep", "prefix", "suffix", "char", "title"),
-    list: ("items", "values", "list", "lst", "seq", "iterable", "words", "lines", "args", "numbers", "nums", "xs", "array", "data"),
-    int: ("n", "i", "count", "size", "num", "number", "index", "width", "length", "x", "y", "k", "limit", "depth", "step"),
+    str: (
+        "s",
+        "text",
+        "string",
+        "str",
+        "name",
+        "word",
+        "line",
+        "key",
+        "path",
+        "sep",
+        "prefix",
+        "suffix",
+        "char",
+        "title",
+    ),
+    list: (
+        "items",
+        "values",
+        "list",
+        "lst",
+        "seq",
+        "iterable",
+        "words",
+        "lines",
+        "args",
+        "numbers",
+        "nums",
+        "xs",
+        "array",
+        "data",
+    ),
+    int: (
+        "n",
+        "i",
+        "count",
+        "size",
+        "num",
+        "number",
+        "index",
+        "width",
+        "length",
+        "x",
+        "y",
+        "k",
+        "limit",
+        "depth",
+        "step",
+    ),
     dict: ("mapping", "dict", "d", "options", "config", "kwargs"),
     float: ("ratio", "rate", "price", "amount", "seconds", "factor"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 
 MAX_CASES = 10
 BASE = 14
@@ -14,9 +14,7 @@ def cover(proofs: Sequence[frozenset[Hashable]], costs: Sequence[int], limit: in
     chosen: list[int] = []
     left = set().union(*proofs) if proofs else set()
     while left and len(chosen) < limit:
-        best = max(
-            range(len(proofs)), key=lambda i: (len(proofs[i] & left) / (BASE + costs[i]), -costs[i], -i)
-        )
+        best = max(range(len(proofs)), key=lambda i: (len(proofs[i] & left) / (BASE + costs[i]), -costs[i], -i))
         if not proofs[best] & left:
             break
         chosen.append(best)
@@ -31,11 +29,3 @@ def _without_redundant(chosen: list[int], proofs: Sequence[frozenset[Hashable]],
         if proofs[i] <= others:
             kept.remove(i)
     return kept
-
-
-def kills(answers: Mapping[int, Sequence[str]], right: Sequence[str]) -> list[frozenset[int]]:
-    """Per input, the mutants whose answer to it is not the right one."""
-    return [
-        frozenset(m for m, texts in answers.items() if i < len(texts) and texts[i] not in (text, "?"))
-        for i, text in enumerate(right)
-    ]

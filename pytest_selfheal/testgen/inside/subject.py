@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from pytest_selfheal.testgen.job import Argument, Input, Name, Target
@@ -116,7 +117,11 @@ def without_defaults(subject: Subject, given: Input) -> Input:
         return given  # nothing may be left out before *args
     for argument in given.arguments:
         parameter = signature.parameters.get(argument.name)
-        if parameter is not None and parameter.default is not parameter.empty and _says(argument.source, parameter.default):
+        if (
+            parameter is not None
+            and parameter.default is not parameter.empty
+            and _says(argument.source, parameter.default)
+        ):
             skipped = True
             continue
         positional_only = parameter is not None and parameter.kind is parameter.POSITIONAL_ONLY
@@ -128,14 +133,16 @@ def without_defaults(subject: Subject, given: Input) -> Input:
 
 def _says(source: str, default: Any) -> bool:
     try:
-        return repr(default) == source or (isinstance(default, str) and repr(source)[1:-1] == source and eval(source) == default)
+        return repr(default) == source or (
+            isinstance(default, str) and repr(source)[1:-1] == source and eval(source) == default
+        )
     except Exception:
         return False
 
 
 def find(target: Target, top: str) -> Subject:
     """Raises :class:`Unreachable`."""
-    path = os.path.realpath(os.path.join(top, target.path))
+    path = os.path.realpath(Path(top, target.path))
     module = _module(path, top, target.path)
     owner: Any = None
     thing: Any = module
@@ -188,7 +195,7 @@ def _module(path: str, top: str, name: str) -> Any:
         parts.pop()
     roots = [os.path.realpath(entry or ".") for entry in sys.path]
     for start in range(len(parts)):
-        root = os.path.realpath(os.path.join(top, *parts[:start]))
+        root = os.path.realpath(Path(top, *parts[:start]))
         if root not in roots:
             continue
         try:

@@ -94,6 +94,8 @@ class Variation:
         return found[:MAX_SMALLER]
 
     def _less(self, slot: _Slot, value: Any, depth: int) -> Iterator[Any]:
+        size = len(value) if isinstance(value, (str, bytes, list, tuple, dict)) else 0
+        may_shrink = size > 1 or (size == 1 and slot.empty)
         if isinstance(value, bool) or value is None:
             return
         if isinstance(value, int):
@@ -104,25 +106,26 @@ class Variation:
             for less_float in (float(int(value)), round(value, 1)):
                 if len(repr(less_float)) < len(repr(value)) and (slot.least is None or less_float >= slot.least):
                     yield less_float
-        elif isinstance(value, (str, bytes)):
-            if len(value) > 1 or (value and slot.empty):
-                half = len(value) // 2
-                yield from (value[:half], value[half:]) if half else ()
-                yield from (value[:i] + value[i + 1 :] for i in range(min(len(value), 12)))
-        elif isinstance(value, (list, tuple)):
-            if len(value) > 1 or (value and slot.empty):
-                half = len(value) // 2
-                yield from (value[:half], value[half:]) if half else ()
-                yield from (value[:i] + value[i + 1 :] for i in range(min(len(value), 10)))
-            if depth:
-                for i, inner in enumerate(value[:6]):
-                    for less in self._less(slot, inner, depth - 1):
-                        yield type(value)([*value[:i], less, *value[i + 1 :]])
+        elif isinstance(value, (str, bytes, list, tuple)):
+            if may_shrink:
+                yield from self._parts(value)
+            for i, inner in enumerate(value[:6] if depth and isinstance(value, (list, tuple)) else ()):
+                for less in self._less(slot, inner, depth - 1):
+                    yield type(value)([*value[:i], less, *value[i + 1 :]])
         elif isinstance(value, dict):
-            if len(value) > 1 or (value and slot.empty):
+            if may_shrink:
                 yield from ({k: v for k, v in value.items() if k != gone} for gone in list(value)[:8])
         elif isinstance(value, (set, frozenset)) and len(value) > 1:
             yield from (value - {gone} for gone in sorted(value, key=repr)[:8])
+
+    @staticmethod
+    def _parts(value: Any) -> Iterator[Any]:
+        """Both halves, and all but one element."""
+        half = len(value) // 2
+        if half:
+            yield value[:half]
+            yield value[half:]
+        yield from (value[:i] + value[i + 1 :] for i in range(min(len(value), 12)))
 
 
 _Place = tuple[int, ...]

@@ -289,5 +289,7 @@ def _defaults(frame: FrameType) -> dict[str, Any]:
 
 def _variable(name: str) -> str:
     """``ShoppingList`` → ``shopping_list``."""
-    out = "".join(f"_{c.lower()}" if c.isupper() and i and not name[i - 1].isupper() else c.lower() for i, c in enumerate(name))
+    out = "".join(
+        f"_{c.lower()}" if c.isupper() and i and not name[i - 1].isupper() else c.lower() for i, c in enumerate(name)
+    )
     return out.strip("_") or "thing"

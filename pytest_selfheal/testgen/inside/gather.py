@@ -1,0 +1,179 @@
+"""From what is known of a function to candidates: inputs that are tried, varied, and kept when a test could assert the answer."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_selfheal.testgen.inside import asserted, lines
+from pytest_selfheal.testgen.inside.candidate import Candidate, Surroundings
+from pytest_selfheal.testgen.inside.evaluate import Answer, Evaluator, Prepared, raised_on_purpose
+from pytest_selfheal.testgen.inside.render import Unrenderable
+from pytest_selfheal.testgen.inside.seeds import Seeds
+from pytest_selfheal.testgen.inside.subject import Subject, without_defaults
+from pytest_selfheal.testgen.inside.vary import Variation
+from pytest_selfheal.testgen.inside.watch import Branch, Seen
+from pytest_selfheal.testgen.job import Input
+
+MAX_TRIED = 600
+MAX_MISSES = 400
+FEW = 3
+"""With fewer inputs seen, type hints and the like have to help."""
+SHARE = 0.35
+"""Of the CPU seconds, for trying inputs."""
+
+
+class Gatherer:
+    """Tries inputs on the code as it is in this process."""
+
+    def __init__(self, around: Surroundings, subject: Subject, seen: Seen, evaluator: Evaluator) -> None:
+        self._around = around
+        self._subject = subject
+        self._seen = seen
+        self._evaluator = evaluator
+        top = around.job.top
+        self._raises = {str(Path(top, p).resolve()): lines.raises(t) for p, t in around.texts.items()}
+        self._keys: set[Any] = set()
+        self._lines: set[int] = set(seen.lines)
+        self._branches: set[Branch] = set(seen.branches)
+        self.promised: dict[Any, tuple[str, Any]] = {}
+        """What docstring and tests say: input → who says so, and the value."""
+        self.reasons: dict[str, int] = {}
+        """Why inputs did not become candidates."""
+        self._outside = ""
+        """What of the world outside it depends on."""
+        self.tried = 0
+        self.candidates: list[Candidate] = []
+        self.variation = Variation((), random.Random(0))
+
+    # ------------------------------------------------------------------ inputs
+
+    def known(self) -> list[Input]:
+        """Inputs to begin with: seen in tests, in the docstring, else made from hints, defaults and the body."""
+        known = [without_defaults(self._subject, given) for given in self._seen.inputs.values()]
+        for given, value in asserted.by_tests(self._subject, self._around.test_texts.values()):
+            self.promised[without_defaults(self._subject, given).key] = ("tests", value)
+        for given, value in asserted.by_docstring(self._subject):
+            shown = without_defaults(self._subject, given)
+            self.promised[shown.key] = ("docstring", value)
+            known.append(shown)
+        if len(known) < FEW:
+            text = self._around.texts[self._subject.target.path]
+            known += Seeds(self._subject, text, self._around.renderer()).inputs()
+        return known
+
+    def gather(self, known: Sequence[Input], cpu_seconds: float) -> None:
+        """Try ``known`` inputs and variations of them; :attr:`candidates` has what came of it."""
+        for given in known:
+            self._try(given)
+        rng = random.Random(0)
+        pool = [c.input for c in self.candidates] or list(known)
+        self.variation = variation = Variation(pool, rng)
+        deadline = time.process_time() + SHARE * cpu_seconds
+        fresh = [c.input for c in self.candidates]  # inputs that led to something new, more often varied
+        misses = 0
+        while pool and self.tried < MAX_TRIED and time.process_time() < deadline and misses < MAX_MISSES:
+            made = variation.mutated(rng.choice(fresh if fresh and rng.random() < 0.5 else pool))
+            if made is None or made.key in self._keys:
+                misses += 1
+            elif self._try(made):
+                pool.append(made)
+                fresh = [*fresh[-7:], made]
+        # Small inputs say the same with fewer words; one step each, before anything is compared.
+        for candidate in sorted(self.candidates, key=lambda c: -c.cost)[:20]:
+            for less in variation.smaller(candidate.input)[:6]:
+                self._try(less)
+
+    def smaller(self, candidate: Candidate) -> list[Candidate]:
+        """Candidates one step smaller that were not tried yet."""
+        fresh = [given for given in self.variation.smaller(candidate.input) if given.key not in self._keys]
+        self._keys |= {given.key for given in fresh}
+        return [made for given in fresh if (made := self._candidate(given)) is not None]
+
+    def _try(self, given: Input) -> bool:
+        """Whether the input led to lines or branches that none before did."""
+        if given.key in self._keys:
+            return False
+        self._keys.add(given.key)
+        candidate = self._candidate(given)
+        if candidate is None:
+            return False
+        answer = candidate.answer
+        new = not (answer.lines <= self._lines and answer.branches <= self._branches)
+        self._lines |= answer.lines
+        self._branches |= answer.branches
+        self.candidates.append(candidate)
+        return new
+
+    # ------------------------------------------------------------------ candidates
+
+    def drop(self, reason: str) -> Candidate | None:
+        """No candidate, and why."""
+        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        return None
+
+    def why_nothing(self) -> str:
+        """Why inputs came to nothing: the world outside, else the commonest reason."""
+        if self._outside:
+            return self._outside
+        if not self.reasons:
+            return "no call of it gives an answer that a test could assert"
+        return max(self.reasons, key=lambda reason: self.reasons[reason])
+
+    def _candidate(self, given: Input) -> Candidate | None:
+        self.tried += 1
+        try:
+            prepared = self._evaluator.prepare(given)
+        except Exception:
+            return self.drop("source that cannot be compiled")
+        answer = self._evaluator.answer(prepared, trace=True)
+        if answer.outcome == "raises":
+            return self._raising(prepared, answer)
+        if answer.outcome != "value":
+            self._outside = self._outside or answer.reason
+            return self.drop(answer.reason or answer.text)
+        renderer = self._around.renderer()
+        try:
+            expected = renderer.render(answer.value)
+        except Unrenderable as reason:
+            return self.drop(f"its result is {reason}")
+        approximate = _inexact(answer.value)
+        if not approximate and not self._evaluator.says(expected, renderer.imports, answer.value):
+            return self.drop("its result cannot be compared with ==")
+        who, value = self.promised.get(given.key, ("", None))
+        if who == "docstring" and not _close(value, answer.value):
+            return self.drop("the docstring says something else")
+        return Candidate(prepared, answer, expected, approximate, frozenset(renderer.imports), who == "tests")
+
+    def _raising(self, prepared: Prepared, answer: Answer) -> Candidate | None:
+        documented = self._subject.function.__doc__ or ""
+        if not raised_on_purpose(answer, self._raises, documented, prepared.input.observed):
+            return self.drop("it raises an exception that nobody promises")
+        renderer = self._around.renderer()
+        try:
+            name = renderer.name_of(type(answer.error))
+        except Unrenderable as reason:
+            return self.drop(f"it raises {reason}")
+        return Candidate(prepared, answer, name, False, frozenset(renderer.imports))
+
+
+def _inexact(value: Any) -> bool:
+    """Whether a number (or a flat list of numbers) has more digits than people write: it is compared approximately."""
+    if isinstance(value, float):
+        return math.isnan(value) or len(repr(value)) > 8
+    if isinstance(value, (list, tuple)) and value and all(type(v) in (int, float) for v in value):
+        return any(_inexact(v) for v in value if isinstance(v, float))
+    return False
+
+
+def _close(a: Any, b: Any) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        try:
+            return bool(abs(a - b) <= 1e-6 * max(1.0, abs(a)))
+        except TypeError:
+            return False
+    return bool(a == b)
