@@ -23,8 +23,10 @@ CODE_QUALITY = {
     "type": "array",
     "items": {
         "type": "object",
-        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "required": ["type", "categories", "description", "check_name", "fingerprint", "severity", "location"],
         "properties": {
+            "type": {"const": "issue"},
+            "categories": {"type": "array", "items": {"enum": ["Bug Risk"]}, "minItems": 1},
             "description": {"type": "string", "minLength": 1},
             "check_name": {"type": "string", "pattern": "^[a-z-]+$"},
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},

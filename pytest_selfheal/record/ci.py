@@ -129,13 +129,15 @@ def _from_workspace(report: RunReport, path: str, environment: Mapping[str, str]
 
 
 def code_quality(report: RunReport, hide: Hide = str) -> list[dict[str, Any]]:
-    """GitLab's code-quality report: an issue for each cause, at the place of the fault."""
+    """GitLab's code-quality report, a subset of the CodeClimate format: an issue for each cause, at the place of the fault."""
     issues = []
     for outcome in report.outcomes:
         place = location(outcome)
         key = "\0".join((outcome.diagnosis.failure.nodeid, outcome.diagnosis.failure.signature))
         issues.append(
             {
+                "type": "issue",
+                "categories": ["Bug Risk"],
                 "description": hide(f"{_verdict(outcome)}: {_told(outcome)}".replace("\n", " ")),
                 "check_name": f"selfheal-{outcome.diagnosis.kind}",
                 "fingerprint": hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest(),
