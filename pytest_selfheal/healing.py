@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_selfheal import doubt, stub
 from pytest_selfheal.cluster import cluster
 from pytest_selfheal.diagnose import diagnose, missing_package, missing_service
+from pytest_selfheal.join import join
 from pytest_selfheal.judge import process
 from pytest_selfheal.judge.affected import AffectedTests
-from pytest_selfheal.judge.environment import stripped_values
 from pytest_selfheal.judge.reproduce import Reproduced, reproduce
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
@@ -55,12 +55,16 @@ def _heal_run(
     from pytest_selfheal.record import ci
     from pytest_selfheal.record.report import finish
     from pytest_selfheal.record.run_dir import open_run
-    from pytest_selfheal.redact import Redactor
+    from pytest_selfheal.redact import redactor_for
 
     settings, no_secrets = ci.without_secrets(settings)
     started = datetime.datetime.now(datetime.timezone.utc)
     clock = time.monotonic()
-    redactor = Redactor(stripped_values(settings))
+    seen = {frame.path for failure in failures for link in failure.chain for frame in link.frames}
+    seen |= {failure.path for failure in failures}
+    redactor = redactor_for(
+        settings, (project.top, project.rootdir), (project.rootdir / name for name in sorted(seen) if name)
+    )
     run = open_run(
         settings.run_dir(project.rootdir),
         top=project.top,
@@ -122,6 +126,11 @@ class Healer:
         self.stop = threading.Event()
         self.deadline = time.monotonic() + self.settings.total_time
         self._lock = threading.Lock()
+        self._joining = threading.Lock()
+        self._open: dict[str, Diagnosis] = {}
+        """Causes of this wave that are not done."""
+        self._joined: set[str] = set()
+        """Causes that turned out to be another one."""
         self._number = 0
         self._texts: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
         self._tools: dict[str, Tools] = {}
@@ -282,6 +291,7 @@ class Healer:
         workers = min(self.settings.worker_count, max(1, len(diagnoses)))
         # The work is done in child processes; a thread for each cause only waits for them.
         with concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="selfheal") as pool:
+            self._open = {diagnosis.id: diagnosis for diagnosis in diagnoses}
             # Endless loops take longest: started last, they would be waited for alone.
             ordered = sorted(diagnoses, key=lambda diagnosis: diagnosis.kind != "timeout")
             futures = [pool.submit(self._heal_one, diagnosis, workshop, base) for diagnosis in ordered]
@@ -297,9 +307,11 @@ class Healer:
                 raise
 
     def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None) -> None:
-        if self.stop.is_set():
+        if self.stop.is_set() or diagnosis.id not in self._open:
             return
         if time.monotonic() > self.deadline:
+            with self._joining:
+                self._open.pop(diagnosis.id, None)
             self._finish(self._closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
             return
         self.progress.update(diagnosis, "diagnosing")
@@ -309,6 +321,16 @@ class Healer:
             outcome = self._reconsider(rounds.run(), workshop)
         if outcome.reason == "interrupted":
             return
+        with self._joining:
+            if self._open.pop(diagnosis.id, None) is None:
+                return  # the patch of another cause repaired this one as well
+            if outcome.status == "healed":
+                outcome, joined = join(outcome, self._open.values(), self.tools(workshop))
+                for other in joined:
+                    del self._open[other.id]
+                    self._joined.add(other.id)
+                if joined:
+                    self.progress.start(self._number - len(self._joined))
         if base is not None and outcome.patch is not None:
             outcome = _on_top_of(outcome, base)
         self._finish(outcome)
@@ -385,7 +407,7 @@ class Healer:
 
     def _interrupt(self) -> None:
         for diagnosis in self.diagnoses:
-            if diagnosis.id not in self.outcomes:
+            if diagnosis.id not in self.outcomes and diagnosis.id not in self._joined:
                 self._finish(
                     self._closed(diagnosis, "interrupted", "The run was interrupted before this failure was done.")
                 )

@@ -85,6 +85,11 @@ class AffectedTests:
         scope = f"coverage of {names}: {len(kept)} of the {len(within)} tests that can import it"
         return Affected(kept, scope + (f" ({unmeasured} of them not measured yet)" if unmeasured else ""))
 
+    def may_reach(self, paths: Iterable[str], nodeids: Iterable[str]) -> bool:
+        """Whether each of these tests can import, or reach otherwise, one of the files."""
+        reach = self._maps()[0].reach(paths)
+        return all(self._within(nodeid, reach) for nodeid in nodeids)
+
     # ------------------------------------------------------------------ measuring
 
     def measure(self, suspects: Iterable[str]) -> None:
