@@ -60,6 +60,8 @@ class TaskItem(pytest.Item):
             logging.getLogger("pytest_selfheal").warning("benchmark task %s", self.task.task_id, exc_info=error)
             line = broken(self.task, self.number, f"{type(error).__name__}: {error}")
         self.line = replace(line, metrics=self._metrics(line))
+        for name in ("termination_reason", "confidence", "equivalent", "candidates", "cpu_seconds"):
+            self.user_properties.append((name, getattr(line, name)))  # JUnit files carry them
         if not line.is_complete:
             claim = "wrongly claimed healed" if line.claimed else f"not healed: {line.termination_reason}"
             raise NotSolved(f"{claim}{f' ({line.reason})' if line.reason else ''}")

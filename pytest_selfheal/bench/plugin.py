@@ -95,8 +95,6 @@ class BenchPlugin:
         if isinstance(item, TaskItem) and report.when == "call" and item.line is not None:
             data = {"line": item.line.to_json(), "selected": self.selected, "sha256": self.suite.data_sha256}
             setattr(report, ATTRIBUTE, data)
-            for name in ("termination_reason", "confidence", "equivalent", "candidates", "cpu_seconds"):
-                report.user_properties.append((name, getattr(item.line, name)))
         return report
 
     @pytest.hookimpl(trylast=True)
@@ -120,7 +118,9 @@ class BenchPlugin:
             self.writer.metadata = {**self.writer.metadata, "num_problems": selected}
         if self.progress is None:
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
-            self.progress = Progress(reporter, selected * self.settings.bench_runs, self.config.option.verbose)
+            self.progress = Progress(
+                reporter, selected * self.settings.bench_runs, getattr(self.config.option, "verbose", 0)
+            )
         self.writer.add(line)
         self.progress.add(line)
 
