@@ -78,24 +78,24 @@ def _heal_run(
             healer = Healer(workshop, run, redactor, config)
             healer.notes += [no_secrets] if no_secrets else []
             stop = healer.work(failures)
-        report = RunReport(
-            started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            seconds=time.monotonic() - clock,
-            exit_status=exit_status,
-            model=settings.model,
-            critic=settings.critic,
-            strategy=settings.strategy,
-            sandbox=workshop.sandbox.name,
-            stop=stop,
-            outcomes=tuple(healer.outcomes[key] for key in sorted(healer.outcomes)),
-            top=str(project.top),
-            rootdir=str(project.rootdir),
-            notes=tuple(healer.notes),
-            test_generation=healer.test_generation,
-        )
-        report = finish(run, report)
-        if settings.apply or settings.review:
-            report = healer.hand_over(report)
+            report = RunReport(
+                started=started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                seconds=time.monotonic() - clock,
+                exit_status=exit_status,
+                model=settings.model,
+                critic=settings.critic,
+                strategy=settings.strategy,
+                sandbox=workshop.sandbox.name,
+                stop=stop,
+                outcomes=tuple(healer.outcomes[key] for key in sorted(healer.outcomes)),
+                top=str(project.top),
+                rootdir=str(project.rootdir),
+                notes=tuple(healer.notes),
+                test_generation=healer.test_generation,
+            )
+            report = finish(run, report)
+            if settings.apply or settings.review:
+                report = healer.hand_over(report)
         if config is not None:
             report = ci.tell(report, config, redactor.hide)
             config.hook.pytest_selfheal_report(report=report)
@@ -435,7 +435,20 @@ class Healer:
         """``--selfheal-review`` asks, ``--selfheal-apply`` writes; with both, only what was agreed to is written."""
         from pytest_selfheal.record.consent import hand_over
 
-        return hand_over(self.run, report, self.settings, self.config)
+        return hand_over(self.run, report, self.settings, self.config, self.another_round)
+
+    def another_round(self, outcome: Outcome, reason: str) -> Outcome | None:
+        """The model's next patch for a cause whose patch a person rejected for ``reason``; ``None`` without a model."""
+        if self.settings.model == "builtin" or outcome.includes:
+            return None
+        from pytest_selfheal.record.report import write_outcome
+
+        history = [replace(each, feedback=reason) if each.verdict == "healed" else each for each in outcome.attempts]
+        # The person's own time does not count.
+        tools = replace(self.tools(self.workshop), deadline=time.monotonic() + self.settings.time_limit)
+        model = self._models.proposers(self.workshop, outcome.diagnosis)[-1:]
+        rounds = Rounds(tools, outcome.diagnosis, model, history=history, usage=outcome.usage)
+        return write_outcome(self.run, rounds.run(), self.project)
 
 
 class _Models:

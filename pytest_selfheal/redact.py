@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import re
@@ -9,11 +10,16 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pytest_selfheal.settings import Settings
 
 _PLACEHOLDER: Final = re.compile(r"<secret-\d+>")
 _SHORTEST: Final = 6
 """Known values below this length are left alone: hiding every ``1`` or ``test`` would ruin the text."""
+_LARGEST: Final = 200_000
+"""Bytes of a file that is searched for secrets in advance; all that is ever written is searched anyway."""
 _PIECE: Final = 10
 """A bounded repr may cut a secret: its first or last so many characters are enough to recognise the rest."""
 
@@ -55,7 +61,7 @@ class Redactor:
         for value in known:
             if value in text:
                 text = text.replace(value, self._for(value))
-            elif len(value) >= 2 * _PIECE:
+            elif len(value) > _PIECE + 1:
                 text = self._hide_pieces(text, value)
         return text
 
@@ -90,6 +96,21 @@ class Redactor:
                 self._placeholder[value] = f"<secret-{n}>"
                 self._secret[f"<secret-{n}>"] = value
             return self._placeholder[value]
+
+
+def redactor_for(settings: Settings, folders: Iterable[Path], files: Iterable[Path]) -> Redactor:
+    """The redactor of one run: values of credentials in the environment and in ``.env`` files of ``folders``, and what
+    can be recognised in ``files``, so that it is hidden also where it appears alone (in a compared value, in output)."""
+    from pytest_selfheal.judge.environment import stripped_values
+
+    redactor = Redactor(stripped_values(settings))
+    for folder in dict.fromkeys(folders):
+        redactor.add(env_file_values(folder))
+    for path in dict.fromkeys(files):
+        with contextlib.suppress(OSError):
+            if path.stat().st_size <= _LARGEST:
+                redactor.learn(path.read_text(encoding="utf-8", errors="replace"))
+    return redactor
 
 
 def env_file_values(folder: Path) -> Iterator[str]:
@@ -162,8 +183,7 @@ def _random_looking(value: str) -> bool:
 
 def _dense_secret(value: str) -> bool:
     """Mixed case and digits, without the words of a path or an identifier."""
-    digits = sum(map(str.isdigit, value))
-    if digits < 3 or not any(map(str.islower, value)) or not any(map(str.isupper, value)):
+    if len(re.findall(r"\d+", value)) < 3 or not any(map(str.islower, value)) or not any(map(str.isupper, value)):
         return False
     if value.count("/") > 2 or value.count("_") > 2 or value.count("-") > 4 or "0123456789" in value:
         return False
