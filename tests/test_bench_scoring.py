@@ -10,6 +10,7 @@ import pytest
 from pytest_selfheal.bench import scoring, suites
 from pytest_selfheal.bench.suites.source import MODULE_PATH
 from pytest_selfheal.bench.task import Answer, Task
+from pytest_selfheal.judge.sandbox import choose
 from pytest_selfheal.settings import Settings
 
 SETTINGS = Settings(test_timeout=2.0)
@@ -231,3 +232,17 @@ def test_tests_win_over_what_a_healed_project_put_in_their_place() -> None:
 def test_sameness_of_values(first: Any, second: Any, expected: bool) -> None:
     assert scoring.same(first, second) is expected
     assert scoring.same(second, first) is expected
+
+
+def test_the_suites_data_looks_empty_from_inside_the_sandbox() -> None:
+    """Proposed code runs there while tasks are healed and scored; the data holds the solutions."""
+    found = suites.BUNDLED / "mbpp.jsonl"
+    peeking = Settings(bench_data=str(found), test_timeout=2.0)
+    sandbox, _ = choose(peeking)
+    if sandbox.name != "bwrap":
+        pytest.skip("bwrap does not work here")
+    answer = Answer("script", expected=b"0\n")
+    script = f"print(len(open({str(found)!r}).read()))\n".encode()
+    peek = Task("peek", "peek", "peek.py", {"peek.py": b""}, {})
+    assert scoring.score(peek, answer, {"peek.py": script}, peeking).reason != "wrong output"
+    assert not scoring.score(peek, answer, {"peek.py": script}, Settings(test_timeout=2.0)).passed

@@ -80,6 +80,8 @@ class BwrapSandbox:
     network: Literal["loopback", "host"] = "loopback"
     binds: tuple[Path, ...] = ()
     """Paths of the machine that tests need beyond the project, writable under the same path."""
+    secret: tuple[Path, ...] = ()
+    """Files and folders of the machine that must look empty: a benchmark's data, which holds the solutions."""
     scratch_mib: int = 1024
     """Size of a private temp folder, which is kept in memory, MiB; a private home gets a quarter."""
     processes: int | None = None
@@ -107,6 +109,10 @@ class BwrapSandbox:
             command += ["--ro-bind", "/dev/null", str(path)]
         for path in _needed_below(hidden, env, view):
             command += ["--ro-bind", str(path), str(path)]
+        for path in self.secret:
+            if any(_below(path, folder) for folder in hidden) or not path.exists() or _below(view.original, path):
+                continue
+            command += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
         command += ["--bind", str(view.copy), str(view.original)]
         # Interpreters inside the project (a ``.venv``) would be hidden by the copy.
         for path in _interpreters():
@@ -143,6 +149,7 @@ def choose(settings: Settings, original: Path | None = None) -> tuple[Sandbox, t
             network=settings.network,
             binds=_binds(settings, original or Path.cwd()),
             processes=sandbox.processes,
+            secret=_secret(settings),
         ),
         (),
     )
@@ -296,6 +303,13 @@ def _sockets() -> Iterator[Path]:
         name = line.split(maxsplit=7)[-1]
         if name.startswith("/"):
             yield Path(os.path.realpath(name))
+
+
+def _secret(settings: Settings) -> tuple[Path, ...]:
+    if settings.bench_data is None:
+        return ()
+    own_samples = Path(__file__).resolve().parent.parent / "bench" / "data"
+    return (Path(os.path.realpath(settings.bench_data)), own_samples)
 
 
 def _binds(settings: Settings, top: Path) -> tuple[Path, ...]:
