@@ -103,8 +103,9 @@ class Harness:
             return
         for i, test in enumerate(everything):
             chosen = "full"
-            if cheap is not None and cheap[i] is not None:
-                chosen, (test.signature, test.cpu, test.wall), (passed, test.units, test.baseline) = cheap[i]
+            cheaper = cheap[i] if cheap is not None else None
+            if cheaper is not None:
+                chosen, (test.signature, test.cpu, test.wall), (passed, test.units, test.baseline) = cheaper
                 test.soft = passed == (not test.signature)
             test.use(chosen)
         self.failing = [test for test in self.failing if test.signature]
@@ -216,7 +217,7 @@ class Harness:
         util._assertion_pass = None
         util.assertrepr_compare = lambda *args, **kwargs: None  # type: ignore[assignment]
         rewrite._saferepr = lambda obj: "…"  # type: ignore[assignment]
-        rewrite._format_explanation = lambda explanation: explanation  # type: ignore[attr-defined]
+        rewrite._format_explanation = lambda explanation: explanation
         factory = getattr(self.failing[0].item.config if self.failing else None, "_tmp_path_factory", None)
         if factory is not None:
             base = self._scratch / f"fork-{os.getpid()}"

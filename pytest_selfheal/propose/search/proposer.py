@@ -68,7 +68,7 @@ class _EngineRun:
 
     def _work(self) -> None:
         from pytest_selfheal.judge.run import run_tests
-        from pytest_selfheal.propose.search.engine import Orders
+        from pytest_selfheal.propose.search.orders import Orders
 
         try:
             with self._workshop.fresh() as workspace:
