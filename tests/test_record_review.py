@@ -8,12 +8,14 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from record_samples import AFTER, BEFORE, Tree, healed_outcome, unhealed_outcome
 
 from pytest_selfheal.record.stored import StoredRun
+from pytest_selfheal.testing import Request, ScriptedModel
 from pytest_selfheal.types import FileChange
 
 OTHER = FileChange("other.py", b"x = 1\n", b"x = 2\n")
@@ -44,14 +46,20 @@ def run(tree: Tree) -> StoredRun:
 
 def review(tree: Tree, *answers: str, **environment: str) -> str:
     """``selfheal review`` at a terminal where a person types ``answers``, each at a prompt; what the screen showed."""
+    status, shown = at_terminal(tree, [sys.executable, "-m", "pytest_selfheal", "review"], answers, environment)
+    assert status == 0, shown
+    return shown
+
+
+def at_terminal(tree: Tree, command: list[str], answers: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Exit status and screen of a command in the project's folder."""
     controller, terminal = pty.openpty()
     base = {name: value for name, value in os.environ.items() if name != "CI"}
-    command = [sys.executable, "-m", "pytest_selfheal", "review"]
     with subprocess.Popen(
         command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=tree.top, env={**base, **environment}
     ) as process:
         os.close(terminal)
-        shown, waiting, deadline = "", list(answers), time.monotonic() + 60
+        shown, waiting, deadline = "", list(answers), time.monotonic() + 240
         while time.monotonic() < deadline:
             if select.select([controller], [], [], 0.1)[0]:
                 try:
@@ -66,8 +74,7 @@ def review(tree: Tree, *answers: str, **environment: str) -> str:
                 shown += "\n"
         process.wait(timeout=30)
     os.close(controller)
-    assert process.returncode == 0, shown
-    return shown
+    return process.returncode, shown
 
 
 def test_yes_no_and_the_rest_undecided(tree: Tree, run: StoredRun) -> None:
@@ -134,3 +141,24 @@ def test_in_ci_nobody_is_asked_even_on_a_terminal(tree: Tree, run: StoredRun) ->
     os.close(controller)
     assert done.returncode == 2
     assert b"needs a terminal" in done.stderr
+
+
+def test_a_reason_against_a_patch_leads_the_model_to_another(tree: Tree) -> None:
+    asked: list[Request] = []
+
+    def model(request: Request) -> str:
+        asked.append(request)
+        body = "sum((a, b))" if len(asked) == 1 else "a + b"
+        return f"The sign is wrong.\n```python\n# FILE: calc.py\ndef add(a, b):\n    return {body}\n```"
+
+    with ScriptedModel(model) as server:
+        command = [sys.executable, "-m", "pytest", "--selfheal", "--selfheal-review", "--selfheal-strategy=model"]
+        command += ["-p", "no:cacheprovider", "-p", "no:asyncio", *server.options]
+        status, shown = at_terminal(
+            tree, command, ["n", "too clever by half", "y"], {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+        )
+    assert status == 1, shown
+    assert "too clever by half" not in asked[0].prompt
+    assert "too clever by half" in asked[-1].prompt
+    assert tree.read("calc.py") == AFTER
+    assert "Applied 0001 to calc.py" in shown

@@ -11,15 +11,16 @@ from pytest_selfheal.record.report import finish
 from pytest_selfheal.record.stored import load_run
 
 if TYPE_CHECKING:
+    from pytest_selfheal.record.review import Again
     from pytest_selfheal.record.run_dir import Run
     from pytest_selfheal.settings import Settings
     from pytest_selfheal.types import RunReport
 
 
-def hand_over(run: Run, report: RunReport, settings: Settings, config: Any) -> RunReport:
+def hand_over(run: Run, report: RunReport, settings: Settings, config: Any, again: Again | None = None) -> RunReport:
     """Ask and write as the settings say; what came of it goes into the report's notes, for the terminal.
 
-    Never raises for a patch that does not fit: the run's result stands.
+    ``again`` makes another patch of a cause whose patch a person rejected with a reason. Never raises for a patch that does not fit: the run's result stands.
     """
     stored = load_run(run.folder)
     if not report.healed:
@@ -27,8 +28,8 @@ def hand_over(run: Run, report: RunReport, settings: Settings, config: Any) -> R
     if settings.review:
         from pytest_selfheal.record.review import review_in_run
 
-        reviewed = review_in_run(stored, report, config)
-        return finish(run, reviewed) if reviewed.healed != report.healed else reviewed
+        reviewed = review_in_run(stored, report, config, again)
+        return finish(run, reviewed) if reviewed.outcomes != report.outcomes else reviewed
     try:
         result = apply_patches(stored, stored.select([]))
     except SelfhealError as error:

@@ -30,18 +30,24 @@ s  skip this one and the rest: they stay undecided; what was agreed to is applie
 q  quit: apply nothing, decide nothing
 ?  this help"""
 
+MAX_REJECTIONS = 3
+"""Patches of one cause that a person has to reject before no more are asked for."""
+
 Ask = Callable[[str], str]
+Again = Callable[["Outcome", str], "Outcome | None"]
+"""Asks for another patch, with a person's reason against the last; ``None``: nobody can make one."""
 
 
-def review_in_run(stored: StoredRun, report: RunReport, config: Any) -> RunReport:
+def review_in_run(stored: StoredRun, report: RunReport, config: Any, again: Again | None = None) -> RunReport:
     """Review at the end of a pytest run; a rejected cause counts as not healed (``rejected``)."""
     reporter = config.pluginmanager.get_plugin("terminalreporter") if config is not None else None
     if reporter is None or not has_terminal():
         return with_notes(report, f"Nothing was applied: {NO_TERMINAL}")
-    sentences = _review(Screen(reporter._tw), stored, input)
+    outcomes = {outcome.diagnosis.id: outcome for outcome in report.outcomes}
+    sentences = _review(Screen(reporter._tw), stored, input, outcomes, again)
     rejected = {id: how["reason"] for id, how in stored.decisions().items() if how["decision"] == "rejected"}
-    outcomes = tuple(_rejected(outcome, rejected) for outcome in report.outcomes)
-    return with_notes(replace(report, outcomes=outcomes), *sentences)
+    judged = tuple(_rejected(outcome, rejected) for outcome in outcomes.values())
+    return with_notes(replace(report, outcomes=judged), *sentences)
 
 
 def review_stored(stored: StoredRun) -> int:
@@ -49,7 +55,8 @@ def review_stored(stored: StoredRun) -> int:
     if not has_terminal():
         raise RecordError(NO_TERMINAL)
     screen = screen_on(sys.stdout)
-    for sentence in _review(screen, stored, input):
+    outcomes = {outcome.diagnosis.id: outcome for outcome in reload(stored).outcomes}
+    for sentence in _review(screen, stored, input, outcomes):
         screen.line(sentence)
     return 0
 
@@ -69,28 +76,55 @@ def undecided(stored: StoredRun) -> list[StoredPatch]:
     return [patch for patch in stored.select([]) if patch.id not in applied and patch.id not in decided]
 
 
-def _review(screen: Screen, stored: StoredRun, ask: Ask) -> list[str]:
+def _review(
+    screen: Screen, stored: StoredRun, ask: Ask, outcomes: dict[str, Outcome], again: Again | None = None
+) -> list[str]:
+    """Ask about every undecided patch. ``outcomes`` are brought up to date where a rejection led to another patch."""
     patches = undecided(stored)
     if not patches:
         return ["There is nothing to review: every patch is applied or decided on."]
     agreed: list[StoredPatch] = []
     refused: dict[str, str] = {}
-    outcomes = {outcome.diagnosis.id: outcome for outcome in reload(stored).outcomes}
-    for number, patch in enumerate(patches, 1):
-        _show(screen, patch, outcomes.get(patch.id), f"{number} of {len(patches)}")
-        answer, patch = _decide(screen, stored, patch, outcomes.get(patch.id), ask)
+    for number, first in enumerate(patches, 1):
+        patch: StoredPatch | None = first
+        answer, reasons = "", 0
+        while patch is not None:
+            _show(screen, patch, outcomes.get(first.id), f"{number} of {len(patches)}")
+            answer, patch = _decide(screen, stored, patch, outcomes.get(first.id), ask)
+            if answer != "n":
+                break
+            refused[first.id] = _line(ask, "  why (empty: no reason): ") or ""
+            reasons += 1
+            other = again if refused[first.id] and reasons < MAX_REJECTIONS else None
+            patch = _another(screen, stored, first.id, refused[first.id], outcomes, other)
         if answer == "q":
             return ["Nothing was applied and nothing decided."]
         if answer == "s":
+            refused.pop(first.id, None)
             break
-        if answer == "n":
-            refused[patch.id] = _line(ask, "  why (empty: no reason): ") or ""
-        if answer in "ya":
+        if patch is not None:
+            refused.pop(first.id, None)
             agreed.append(patch)
         if answer == "a":
             agreed += patches[number:]
             break
     return _carry_out(stored, agreed, refused)
+
+
+def _another(
+    screen: Screen, stored: StoredRun, id: str, reason: str, outcomes: dict[str, Outcome], again: Again | None
+) -> StoredPatch | None:
+    if again is None or id not in outcomes:
+        return None
+    screen.line("Asking for another patch …")
+    outcome = again(outcomes[id], reason)
+    if outcome is None:
+        return None
+    outcomes[id] = outcome
+    if outcome.status != "healed":
+        screen.line("No other patch was found.", yellow=True)
+        return None
+    return stored.select([id])[0]
 
 
 def _decide(
