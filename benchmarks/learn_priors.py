@@ -6,7 +6,8 @@ Faulty programs are mutants of the even-numbered MBPP solutions, made by a mutat
 HumanEvalFix tasks; odd-numbered tasks are never read. Each candidate is run on the task's tests and, when they pass, compared
 with the reference on inputs mutated from the tests'. Per key we count candidates tried, right ones, and green ones that are wrong.
 
-weight = (right + K · parent) / (tried + K) · (right + 1) / (right + wrong + 1)   (K pseudo-candidates; root: the family's base rate)
+weight = (right + K · parent) / (tried + K) · (right + 1) / (right + wrong + 1), with K pseudo-candidates; the root is the family's base
+rate (``--base``, from reading real fixes), half of which is also the least that the family keeps.
 
 Needs, beside the package: mutmut==3.8.1 (``pip install mutmut==3.8.1``). POSIX only (fork).
 """
@@ -241,7 +242,11 @@ class Judge:
 
 
 def count(program: Program, most: int, totals: dict[str, list[float]]) -> int:
-    """Add one program's candidates to the totals; returns how many were right."""
+    """Add one program's candidates to the totals; returns how many were right, -1 when its tests do not fail.
+
+    A program's right candidates share its credit (each counts 1/√n), so that a program with many equivalent repairs does not
+    outvote those with one.
+    """
     judge = Judge(program)
     if judge.verdicts([program.code, program.reference]) not in ([WRONG, RIGHT], [WRONG, DIFFERENT]):
         return -1
@@ -249,19 +254,22 @@ def count(program: Program, most: int, totals: dict[str, list[float]]) -> int:
     context = Context.build([], {"task.py": source}, [program.tests])
     suspects = [Suspect("task.py", 0, name, 1.0) for name in source.functions if "<locals>" not in name]
     stream = itertools.islice(generate({"task.py": source}, suspects, context), most)
-    found = 0
+    seen: list[tuple[str, int]] = []
     while batch := list(itertools.islice(stream, BATCH)):
         verdicts = judge.verdicts([apply(program.code, c.edits) for c in batch])
-        for candidate, verdict in zip(batch, verdicts, strict=True):
-            key = candidate.operator
-            while key:
-                row = totals[key]
-                row[0] += 1
-                row[1] += program.share * (verdict == RIGHT)
-                row[2] += program.share * (verdict == DIFFERENT)
-                key = key.rpartition("/")[0]
-            found += verdict == RIGHT
-    return found
+        seen += [(c.operator, v) for c, v in zip(batch, verdicts, strict=True)]
+    right = sum(v == RIGHT for _, v in seen)
+    green = sum(v != WRONG for _, v in seen)
+    credit = program.share / max(green, 1) ** 0.5
+    for operator, verdict in seen:
+        key = operator
+        while key:
+            row = totals[key]
+            row[0] += 1
+            row[1] += credit * (verdict == RIGHT)
+            row[2] += credit * (verdict == DIFFERENT)
+            key = key.rpartition("/")[0]
+    return right
 
 
 def weights(totals: dict[str, list[float]], base: dict[str, float]) -> dict[str, float]:
@@ -274,7 +282,8 @@ def weights(totals: dict[str, list[float]], base: dict[str, float]) -> dict[str,
             up = up.rpartition("/")[0]
         parent = base.get(key, found.get(up, 0.001))
         rate = (right + PSEUDO * parent) / (tried + PSEUDO)
-        found[key] = rate * (right + 1) / (right + wrong + 1) if key not in base or tried > PSEUDO else rate
+        learned = rate * (right + 1) / (right + wrong + 1)
+        found[key] = max(learned, base.get(key, 0.0) / 2)  # tasks and mutants show little of what real fixes need
     return {key: float(f"{value:.3g}") for key, value in found.items() if keeps(key, value, found)}
 
 
@@ -312,8 +321,6 @@ def main() -> None:
     learned = weights(totals, base)
     data = {"programs": used, "candidates": options.candidates, "weights": dict(sorted(learned.items()))}
     options.output.write_text(json.dumps(data, indent=0) + "\n", "utf-8")
-    counts = options.output.with_suffix(".counts.json")
-    counts.write_text(json.dumps(totals), "utf-8")
     print(
         f"{used} programs, {healed} with a right candidate among the first {options.candidates}; {len(learned)} weights"
     )

@@ -38,6 +38,26 @@ class _Place:
         return self.lines.get(line, 0.5 if self.lines else 1.0)
 
 
+def _urgency(context: Context) -> dict[str, float]:
+    """Families that the failures ask for in their own words, and by how much their priors are raised."""
+    found: dict[str, float] = {}
+    words = " ".join(context.messages)
+    if context.expected_exceptions:
+        found |= {"guard/raise": 10.0, "exception": 5.0}
+    if "NoneType" in words:
+        found |= {"guard/value": 4.0, "guard/return": 3.0, "guard/expression": 3.0, "condition": 2.0}
+    if any(word in words for word in ("IndexError", "KeyError", "ZeroDivisionError", "StopIteration", "ValueError: ")):
+        found |= {
+            "guard/value": 3.0,
+            "guard/return": 3.0,
+            "guard/expression": 3.0,
+            "exception": max(3.0, found.get("exception", 1.0)),
+        }
+    if "TypeError" in words or "AttributeError" in words:
+        found |= {"wrap": 2.0, "project": 2.0, "rewrap": 1.5}
+    return found
+
+
 def _places(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> list[_Place]:
     grouped: dict[tuple[str, str], list[Suspect]] = {}
     for suspect in suspects:
@@ -75,10 +95,11 @@ def generate(
     priors = priors or _priors.load()
     chosen = tuple(FAMILIES if families is None else families)
     counter = itertools.count()
+    urgency = _urgency(context)
     heap: list[tuple[float, int, _Place, Family | Draft]] = []
     for place in _places(sources, suspects):
         for family in chosen:
-            bound = min(1.0, priors.bound(family.name) * BOOST) * place.score
+            bound = min(1.0, priors.bound(family.name) * BOOST * urgency.get(family.name, 1.0)) * place.score
             heapq.heappush(heap, (-bound, next(counter), place, family))
     seen: set[int] = set()
     while heap:
@@ -89,9 +110,16 @@ def generate(
                 yield candidate
             continue
         source = place.region.source
+        urgent = urgency.get(item.name, 1.0)
         for draft in itertools.islice(item.propose(place.region, context), CAP):
             at = draft.at if draft.at >= 0 else draft.edits[0].start
-            weight = priors.of(draft.key) * min(draft.factor, BOOST) * place.factor(source.line_of(at)) * place.score
+            weight = (
+                priors.of(draft.key)
+                * urgent
+                * min(draft.factor, BOOST)
+                * place.factor(source.line_of(at))
+                * place.score
+            )
             heapq.heappush(heap, (-weight, next(counter), place, draft))
         if len(heap) > 2 * HEAP:
             heap = heapq.nsmallest(HEAP, heap)

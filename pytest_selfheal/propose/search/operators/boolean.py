@@ -28,11 +28,11 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             yield swap(source, node, source.segment(node.operand), "boolean/unnegate")
         if isinstance(node, ast.Compare):
             continue
-        if condition(source, node) or isinstance(source.parent(node), (ast.Return, ast.Assign, ast.Lambda)):
-            if not isinstance(node, ast.UnaryOp) and (condition(source, node) or _boolean(node)):
-                text = source.segment(node)
-                loose = isinstance(node, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr))
-                yield swap(source, node, f"not ({text})" if loose else f"not {text}", "boolean/negate", level=4)
+        valued = isinstance(source.parent(node), (ast.Return, ast.Assign, ast.Lambda)) and _boolean(node)
+        if not isinstance(node, ast.UnaryOp) and (condition(source, node) or valued):
+            text = source.segment(node)
+            loose = isinstance(node, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr))
+            yield swap(source, node, f"not ({text})" if loose else f"not {text}", "boolean/negate", level=4)
     for node in region.expressions:
         if condition(source, node) and not isinstance(source.parent(node), (ast.BoolOp, ast.UnaryOp)):
             for text in ("True", "False"):

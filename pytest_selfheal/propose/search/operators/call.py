@@ -108,10 +108,14 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             yield from _unwrapped(region, node)
             yield from _flags(region, node)
     for node in region.expressions:  # a callable that is passed on: map(str, …), key=len
-        if isinstance(node, ast.Name) and not (isinstance(up := source.parent(node), ast.Call) and up.func is node):
-            if isinstance(up, (ast.Call, ast.keyword)):
-                for other in FUNCTION_SIBLINGS.get(node.id, ()):
-                    yield swap(source, node, other, "call/function/passed")
+        up = source.parent(node)
+        if (
+            isinstance(node, ast.Name)
+            and isinstance(up, (ast.Call, ast.keyword))
+            and getattr(up, "func", None) is not node
+        ):
+            for other in FUNCTION_SIBLINGS.get(node.id, ()):
+                yield swap(source, node, other, "call/function/passed")
 
 
 def _siblings(region: Region, node: ast.Call, context: Context) -> Iterator[Draft]:

@@ -158,6 +158,11 @@ def _foreign(region: Region, node: ast.Constant, value: object, context: Context
         for other in [v for v in values if fits(v)][:_MOST]:
             text = quoted(source.segment(node), other) if isinstance(other, str) else repr(other)
             yield swap(source, node, text, f"constant/{origin}/{type(value).__name__}", _alike(value, other))
+    if value is None:
+        for other in [
+            v for v in (*context.expected, *context.docstring_literals) if isinstance(v, str) and len(v) < 20
+        ][:_MOST]:
+            yield swap(source, node, quoted('""', other), "constant/none/string", 0.3)
     for other in [v for v in context.expected if fits(v)][:_MOST]:
         if isinstance(other, str) and isinstance(value, str):
             near = _alike(value, other)

@@ -122,6 +122,14 @@ def _branches(region: Region, node: ast.If) -> Iterator[Draft]:
         two += source.newline
     if b <= c:
         yield Draft((Edit(a, b, two), Edit(c, d, one)), "control/branches", "exchange the branches")
+        other = node.orelse[0]
+        if isinstance(other, ast.If) and source.text.startswith("elif", source.span(other)[0]):
+            tests = (
+                Edit(*source.span(node.test), source.segment(other.test)),
+                Edit(*source.span(other.test), source.segment(node.test)),
+            )
+            edits = tuple(sorted((*tests, Edit(a, b, two), Edit(c, d, one))))
+            yield Draft(edits, "control/order", "ask the second condition first")
 
 
 def _inserted(region: Region, node: ast.stmt) -> Iterator[Draft]:

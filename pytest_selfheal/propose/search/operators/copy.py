@@ -46,9 +46,9 @@ def _places(region: Region) -> Iterator[tuple[int, str, int]]:
         if span is None or source.text[source.span(node)[0] :].startswith("elif"):
             continue
         yield span[0], source.indent_of(node), span[0]
-        if source.block(node)[-1] is node and not isinstance(node, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
-            if source.text[: span[1]].endswith("\n"):
-                yield span[1], source.indent_of(node), span[0]
+        leaves = isinstance(node, (ast.Return, ast.Raise, ast.Break, ast.Continue))
+        if source.block(node)[-1] is node and not leaves and source.text[: span[1]].endswith("\n"):
+            yield span[1], source.indent_of(node), span[0]
 
 
 def _changed(region: Region, statement: ast.stmt, context: Context) -> Iterator[str]:
@@ -67,6 +67,8 @@ def _changed(region: Region, statement: ast.stmt, context: Context) -> Iterator[
             options = [n for n in region.names if n != node.id and n not in ("self", "cls")][:10]
         elif isinstance(node, ast.Constant) and isinstance(node.value, (int, str)) and not isinstance(node.value, bool):
             options = [repr(c) for c in constants if type(c) is type(node.value) and c != node.value][:6]
+            if isinstance(node.value, str) and isinstance(source.parent(node), ast.Subscript):
+                options += [repr(k) for k in _subscripts(region) if k != node.value]
             if isinstance(node.value, int):
                 options += [repr(node.value + 1), repr(node.value - 1)]
         elif isinstance(node, ast.Attribute):
@@ -79,6 +81,12 @@ def _changed(region: Region, statement: ast.stmt, context: Context) -> Iterator[
             if count > 40:
                 return
             yield text[: a - start] + option + text[b - start :]
+
+
+def _subscripts(region: Region) -> list[str]:
+    """String keys that the file reads or writes."""
+    found = (n.slice for n in ast.walk(region.source.tree) if isinstance(n, ast.Subscript))
+    return list(dict.fromkeys(k.value for k in found if isinstance(k, ast.Constant) and isinstance(k.value, str)))[:12]
 
 
 def branches(region: Region, context: Context) -> Iterator[Draft]:

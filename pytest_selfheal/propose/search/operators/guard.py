@@ -191,6 +191,29 @@ def values(region: Region, context: Context) -> Iterator[Draft]:
                 )
 
 
+def expressions(region: Region, context: Context) -> Iterator[Draft]:
+    """A whole returned, assigned or passed value guarded: ``e if <atom about a name in e> else <default>``."""
+    source = region.source
+    kinds = Kinds(region, context)
+    for node in region.expressions:
+        place = role(source, node)
+        if place not in ("return", "assign", "argument", "element") or isinstance(
+            node, (ast.Constant, ast.Name, ast.IfExp)
+        ):
+            continue
+        text = source.segment(node)
+        if "\n" in text or len(text) > 160:
+            continue
+        names = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in region.names)
+        for name in [n for n in names if n not in ("self", "cls")][:4]:
+            kind = kinds.variables.get(name, "any")
+            tests = [f"{name} != 0", f"{name} > 0"] if kind not in COLLECTIONS else []
+            tests += [f"{name} is not None", name] if kind not in ("int", "float") else []
+            for test in tests:
+                for value in dict.fromkeys(("0", "None", '""', "[]", "False", name)):
+                    yield swap(source, node, f"{text} if {test} else {value}", "guard/expression", level=1)
+
+
 def skipping(region: Region, context: Context) -> Iterator[Draft]:
     """``if <atom>: continue`` / ``break`` at the start of a loop's body."""
     source = region.source

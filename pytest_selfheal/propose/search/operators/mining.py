@@ -156,10 +156,44 @@ def _collections(region: Region, context: Context) -> Iterator[Draft]:
             node.ctx if isinstance(node, (ast.List, ast.Tuple)) else None, ast.Store
         ):
             continue
+        if all(isinstance(e, (ast.Name, ast.Attribute)) for e in node.elts) and len(node.elts) > 1:
+            yield from _members(region, node)
         if not all(isinstance(e, ast.Constant) for e in node.elts):
             continue
         has = {e.value for e in node.elts if isinstance(e, ast.Constant)}
         kind = type(next(iter(has)))
         last = source.span(node.elts[-1])[1]
-        for value in [v for v in pool if type(v) is kind and v not in has][:40]:
+        fitting = [v for v in pool if type(v) is kind]
+        if kind is str and all(str(v).isupper() for v in has):
+            fitting = [str(v).upper() for v in fitting] + [w.upper() for v in fitting for w in str(v).split(".")]
+        for value in [v for v in dict.fromkeys(fitting) if v not in has][:60]:
             yield Draft((Edit(last, last, f", {value!r}"),), "mining/collection", f"{value!r} in the collection too")
+
+
+def _members(region: Region, node: ast.List | ast.Tuple | ast.Set) -> Iterator[Draft]:
+    """A collection of names or attributes (``(T.Space, T.Comment)``) with one more of the same kind."""
+    source = region.source
+    last = node.elts[-1]
+    end = source.span(last)[1]
+    has = {source.segment(e) for e in node.elts}
+    if isinstance(last, ast.Attribute):
+        base = source.segment(last.value) + "."
+        pool = [source.segment(n) for n in ast.walk(source.tree) if isinstance(n, ast.Attribute)]
+        pool = [t for t in pool if t.startswith(base) and "(" not in t]
+    else:
+        pool = [
+            "int",
+            "float",
+            "str",
+            "bytes",
+            "list",
+            "tuple",
+            "set",
+            "frozenset",
+            "dict",
+            "bool",
+            "complex",
+            *region.names,
+        ]
+    for text in [t for t in dict.fromkeys(pool) if t not in has][:40]:
+        yield Draft((Edit(end, end, f", {text}"),), "mining/collection/name", f"{text} in the collection too")

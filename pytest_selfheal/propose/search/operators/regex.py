@@ -29,6 +29,7 @@ _CLASSES |= {r"\D": (r"\d",), r"\S": (r"\s", r"\w", "."), r"\W": (r"\w", r"\s"),
 
 def propose(region: Region, context: Context) -> Iterator[Draft]:
     source = region.source
+    yield from _tables(region, context)
     for node in region.of(ast.Call):
         assert isinstance(node, ast.Call)
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -50,6 +51,24 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             if not any(k.arg == "flags" for k in node.keywords):
                 for flag in ("re.IGNORECASE", "re.DOTALL", "re.MULTILINE", "re.VERBOSE", "re.ASCII"):
                     yield Draft((Edit(end, end, f", flags={flag}"),), "regex/flag", f"match with {flag}")
+
+
+_LOOKS = re.compile(r"\\[bBdDsSwW]|\(\?|\[[^\]]+\]|[*+]\??$|\{\d+(,\d*)?\}")
+
+
+def _tables(region: Region, context: Context) -> Iterator[Draft]:
+    """Raw strings that look like patterns and that are kept elsewhere than in a call of :mod:`re`."""
+    source = region.source
+    for node in region.of(ast.Constant):
+        assert isinstance(node, ast.Constant)
+        up = source.parent(node)
+        called = getattr(up.func, "attr", getattr(up.func, "id", "")) if isinstance(up, ast.Call) else ""
+        if called in _CALLS or not isinstance(node.value, str):
+            continue
+        old = source.segment(node)
+        if old[:1] in "rR" and _LOOKS.search(node.value) and len(node.value) < 200:
+            for pattern, key in variants(node.value, context):
+                yield swap(source, node, _literal(old, pattern), f"regex/{key}", 0.5)
 
 
 def _literal(old: str, pattern: str) -> str:
@@ -135,7 +154,18 @@ def _raw(pieces: list[str], context: Context) -> Iterator[tuple[str, str]]:
             yield joined(i, ""), "anchor"
             if piece == "$":
                 yield joined(i, r"\Z"), "anchor"
-        elif piece == "(":
+        if piece.startswith("[") and not piece.startswith("[^") and i + 1 < len(pieces) and pieces[i + 1] in ("+", "*"):
+            members = re.findall(r"\\.|.", piece[1:-1])  # a run of one of them, never mixed
+            if 1 < len(members) < 5 and not any(m == "-" for m in members[1:-1]):
+                each = "|".join(re.escape(m) + pieces[i + 1] for m in (m.removeprefix("\\") for m in members))
+                yield "".join([*pieces[:i], f"(?:{each})", *pieces[i + 2 :]]), "class/unmixed"
+        if piece == ")" or i == len(pieces) - 1:
+            for look in (r"(?!\d)", r"(?!\w)", r"(?!\s)", r"(?=\s|$)", r"\b"):
+                yield (
+                    "".join([*pieces[:i], *((look, piece) if piece == ")" else (piece, look)), *pieces[i + 1 :]]),
+                    "lookahead",
+                )
+        if piece == "(":
             yield joined(i, "(?:"), "group"
         elif piece == "(?:":
             yield joined(i, "("), "group"

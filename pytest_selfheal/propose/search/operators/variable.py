@@ -88,6 +88,5 @@ def _attributes(region: Region, context: Context) -> Iterator[Draft]:
     for node in region.expressions:  # a local for the attribute of the same name and back
         if isinstance(node, ast.Name) and "self" in known and node.id in known["self"] and not known["self"][node.id]:
             yield swap(source, node, f"self.{node.id}", "variable/self")
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-            if node.attr in region.names:
-                yield swap(source, node, node.attr, "variable/unself")
+        elif isinstance(node, ast.Attribute) and source.segment(node.value) == "self" and node.attr in region.names:
+            yield swap(source, node, node.attr, "variable/unself")
