@@ -385,6 +385,8 @@ class Outcome:
     """Unified diff of the healed patch as it was verified (paths relative to the top)."""
     candidates_tried: int = 0
     usage: Usage = field(default_factory=Usage)
+    critic_usage: Usage = field(default_factory=Usage)
+    """The critic's part of ``usage``."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     evidence: tuple[str, ...] = ()

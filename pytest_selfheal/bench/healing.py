@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pytest_selfheal.bench import scoring
 from pytest_selfheal.bench.folder import merged, project_of
 from pytest_selfheal.bench.line import Line
 from pytest_selfheal.bench.task import Answer, Suite, Task
 from pytest_selfheal.settings import Settings
-from pytest_selfheal.types import Attempt, FileChange, Outcome, RunReport
+from pytest_selfheal.types import Attempt, FileChange, Outcome, RunReport, Usage
 
 Heal = Callable[..., RunReport]
 
@@ -213,23 +212,23 @@ def _guard(attempt: Attempt) -> str:
 
 
 def _usage(outcomes: tuple[Outcome, ...]) -> tuple[dict[str, int], dict[str, float | None]]:
-    """Tokens and dollars by role. What the attempts do not account for was the critic's."""
-    tokens = {"coder": 0, "critic": 0}
-    cost: dict[str, float | None] = {"coder": 0.0, "critic": 0.0}
+    """Tokens and dollars by role."""
+    critic = coder = Usage()
     for outcome in outcomes:
-        total = outcome.usage
-        critic = getattr(outcome, "critic_usage", None)
-        parts: dict[str, Any] = {"coder": total}
-        if critic is not None:
-            parts["critic"] = critic
-        for role, usage in parts.items():
-            tokens[role] += usage.prompt_tokens + usage.completion_tokens
-            known = cost[role]
-            cost[role] = None if known is None or usage.cost_usd is None else known + usage.cost_usd
-        if critic is not None:
-            tokens["coder"] -= critic.prompt_tokens + critic.completion_tokens
-            if cost["coder"] is not None and critic.cost_usd is not None:
-                cost["coder"] -= critic.cost_usd
+        part = outcome.critic_usage
+        whole = outcome.usage
+        known = whole.cost_usd is not None and part.cost_usd is not None
+        # An unknown sum may hide a known part: the coder's price is unknown unless both are known.
+        left = (whole.cost_usd or 0.0) - (part.cost_usd or 0.0) if known else None
+        coder = coder + Usage(
+            whole.prompt_tokens - part.prompt_tokens, whole.completion_tokens - part.completion_tokens, left
+        )
+        critic = critic + part
+    tokens = {
+        "coder": coder.prompt_tokens + coder.completion_tokens,
+        "critic": critic.prompt_tokens + critic.completion_tokens,
+    }
+    cost: dict[str, float | None] = {"coder": coder.cost_usd, "critic": critic.cost_usd}
     return tokens, cost
 
 
