@@ -1,0 +1,63 @@
+"""MBPP generation with a scripted model: right replies must all be scored right, wrong replies none.
+
+The replies come from the references (``--replies right``), or from a function that returns what no test expects
+(``--replies wrong``); everything between prompt and score is real: litellm, HTTP on loopback, parsing, verification,
+the scorer's own process. ``python benchmarks/bench_mbpp_scripted.py DATA [--replies right|wrong] [--limit N]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from pytest_selfheal.bench import suites
+from pytest_selfheal.bench.suites.source import MODULE_PATH, function
+from pytest_selfheal.settings import Settings
+from pytest_selfheal.testing import Request, ScriptedModel
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data")
+    parser.add_argument("--replies", choices=["right", "wrong"], default="right")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--workers", default="2")
+    parser.add_argument("--output", default="selfheal-bench")
+    arguments = parser.parse_args()
+    suite = suites.load(Settings(bench="mbpp", bench_data=arguments.data, bench_limit=arguments.limit))
+    answers = {}
+    for task in suite.tasks:
+        stub = task.files[MODULE_PATH].decode()
+        node = function(stub, task.entry_point)
+        assert node is not None
+        header, text = stub.splitlines()[0], suite.answers[task.task_id].tests.splitlines()[0]
+        answers[header, text.strip()] = (task, suite.answers[task.task_id])
+
+    def reply(request: Request) -> str:
+        for (header, text), (task, answer) in answers.items():
+            if header in request.prompt and text in request.prompt:
+                code = answer.reference or ""
+                if arguments.replies == "wrong":
+                    code = f"{header}\n    return object()\n"
+                return f"The stub has to be written.\n\n```python\n# FILE: {MODULE_PATH}\n{code}\n```\n"
+        return "I do not know."
+
+    with ScriptedModel(reply) as model:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--selfheal-bench", "mbpp"]
+        command += [
+            f"--selfheal-bench-data={arguments.data}",
+            "--selfheal-strategy",
+            "model",
+            "--selfheal-effort",
+            "fast",
+        ]
+        command += ["--selfheal-max-cost", "1000", "--selfheal-max-tokens", "100000000", *model.options]
+        command += [f"--selfheal-bench-output={arguments.output}", "-n", arguments.workers]
+        if arguments.limit:
+            command += ["--selfheal-bench-limit", str(arguments.limit)]
+        return subprocess.run(command, check=False).returncode
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
