@@ -35,7 +35,7 @@ def main() -> int:
         answers[header, text.strip()] = (task, suite.answers[task.task_id])
 
     def reply(request: Request) -> str:
-        for (header, text), (task, answer) in answers.items():
+        for (header, text), (_, answer) in answers.items():
             if header in request.prompt and text in request.prompt:
                 code = answer.reference or ""
                 if arguments.replies == "wrong":

@@ -71,6 +71,7 @@ class Rounds:
     history: list[Attempt] = field(default_factory=list)
     evidence: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    critic_usage: Usage = field(default_factory=Usage)
     candidates: int = 0
     cpu_seconds: float = 0.0
     verified: list[Attempt] = field(default_factory=list)
@@ -148,7 +149,8 @@ class Rounds:
         checked = review(patch, self.diagnosis, self.tools.settings)
         refusal = checked.reason or self.tools.hooks.guard(patch, self.diagnosis)
         if refusal:
-            return self._attempt(patch, "guarded", refusal, started)
+            refused = self._attempt(patch, "guarded", refusal, started)
+            return replace(refused, refused_by=checked.refused_by or "another plugin")
         affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
         self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
         verdict = verify(self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline)
@@ -165,8 +167,9 @@ class Rounds:
             self.verified.append(attempt)
             return True
         self.tools.progress(self.diagnosis.id, "asking the critic")
-        opinion = critic.score(self.diagnosis, attempt.patch, attempt.result, attempt.patch.alternatives)
+        opinion = critic.score(self.diagnosis, attempt.patch, attempt.result, attempt.patch.alternatives, self.deadline)
         self.usage = self.usage + opinion.usage
+        self.critic_usage = self.critic_usage + opinion.usage
         self.tools.event("critic", id=self.diagnosis.id, score=opinion.score, feedback=opinion.feedback)
         if opinion.failed is not None:
             # Nobody judged the intent: the patch stands, but its confidence does not.
@@ -180,7 +183,9 @@ class Rounds:
         self.history[self.history.index(attempt)] = judged
         self.verified.append(judged)
         self.settled = opinion.score >= self.tools.settings.critic_threshold
-        return self.settled
+        # The engine has many patches; the critic's opinions of them are bounded as the model's rounds are.
+        asked = sum(one.proposer == attempt.proposer for one in self.verified)
+        return self.settled or asked >= self.tools.settings.attempts
 
     def _judge_alternative(self, patch: Patch, index: int) -> Attempt | None:
         """The plausible patch that the critic prefers, if it verifies too; the first one then becomes an alternative."""
@@ -254,6 +259,7 @@ class Rounds:
             "attempts": tuple(self.history),
             "candidates_tried": self.candidates,
             "usage": self.usage,
+            "critic_usage": self.critic_usage,
             "cpu_seconds": self.cpu_seconds,
             "evidence": self.evidence,
         }

@@ -52,6 +52,14 @@ StopReason = Literal[
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
+def is_doctest(nodeid: str) -> bool:
+    """Whether a nodeid names the examples of a docstring or a text file: what follows the file is a dotted name."""
+    path, _, rest = nodeid.partition("::")
+    name = rest.partition("[")[0]
+    module = re.split(r"[/.]", path.removesuffix(".py"))[-1]
+    return bool(rest) and "::" not in rest and ("." in name or name == module)
+
+
 def lower(first: Confidence, second: Confidence) -> Confidence:
     """The lower of two confidences."""
     return min(first, second, key=CONFIDENCES.index)
@@ -350,6 +358,8 @@ class Attempt:
     seconds: float = 0.0
     patch: Patch | None = None
     result: Verdict | None = None
+    refused_by: str = ""
+    """The guard that refused it, where ``verdict`` is ``guarded``."""
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -167,7 +167,7 @@ class Runner:
             cost=cost,
             diff=_plain("".join(outcome.diff for outcome in outcomes)),
             reason=_plain(reason),
-            guarded=dict(Counter(_guard(attempt) for attempt in attempts if attempt.verdict == "guarded")),
+            guarded=dict(Counter(attempt.refused_by or "?" for attempt in attempts if attempt.verdict == "guarded")),
         )
 
 
@@ -203,12 +203,6 @@ def _after(changes: tuple[FileChange, ...]) -> dict[str, bytes]:
 def _first_attempt(outcomes: tuple[Outcome, ...]) -> Attempt | None:
     attempts = outcomes[0].attempts
     return attempts[0] if attempts else None
-
-
-def _guard(attempt: Attempt) -> str:
-    """The guard's name: what its reason begins with."""
-    head, colon, _ = attempt.reason.partition(":")
-    return _plain(head if colon and len(head) < 40 else attempt.reason[:40])
 
 
 def _usage(outcomes: tuple[Outcome, ...]) -> tuple[dict[str, int], dict[str, float | None]]:
