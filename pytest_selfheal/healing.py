@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_selfheal import doubt, stub
 from pytest_selfheal.cluster import cluster
-from pytest_selfheal.diagnose import diagnose, missing_package, missing_service
+from pytest_selfheal.diagnose import diagnose, missing_fixture, missing_package, missing_service
 from pytest_selfheal.join import join
 from pytest_selfheal.judge import process
 from pytest_selfheal.judge.affected import AffectedTests
@@ -101,7 +101,7 @@ def _heal_run(
             config.hook.pytest_selfheal_report(report=report)
         return report
     finally:
-        if settings.model != "builtin":
+        if settings.model != "builtin" or settings.critic:
             from pytest_selfheal.propose.model import close
 
             close()
@@ -347,6 +347,13 @@ class Healer:
             )
         if why := missing_service(failure):
             return self._closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}.")
+        if lacking := missing_fixture(failure):
+            name, meant = lacking
+            if meant:
+                words = f"The test asks for a fixture {name!r} that does not exist; {meant!r} does."
+                return self._closed(diagnosis, "test_suspect", words)
+            words = f"No conftest and no installed plugin provides the fixture {name!r}; install the plugin that does."
+            return self._closed(diagnosis, "environment", words)
         signals = doubt.signals(failure, tests, sources, self.project.outcomes)
         if len(signals) >= doubt.ENOUGH:
             outcome = self._closed(diagnosis, "test_suspect", "Several signs say that the test is wrong, not the code.")
@@ -469,16 +476,20 @@ class _Models:
                 self._budget = Budget(self.healer.settings)
             return self._budget
 
+    @property
+    def _asked(self) -> bool:
+        return self.healer.settings.model != "builtin" or self.healer.settings.critic is not None
+
     def warm_up(self) -> None:
         """The model library takes seconds to import; they pass while the failures are run again."""
-        if self.healer.settings.model != "builtin":
+        if self._asked:
             from pytest_selfheal.propose.model import warm_up
 
             warm_up()
 
     def announce(self, failures: int) -> None:
         """Say where source code will go and what it may cost, before the first call to a model."""
-        if self.healer.settings.model != "builtin" and failures:
+        if self._asked and failures:
             from pytest_selfheal.propose.model import Announcement
 
             self._announcement = Announcement(self.healer.settings, failures, self.healer.progress.note)

@@ -49,6 +49,12 @@ def test_the_critics_host_is_named_too() -> None:
     assert "api.openai.com and api.deepseek.com" in line
 
 
+def test_a_critic_of_the_engine_is_announced_too() -> None:
+    chosen = Settings(critic="deepseek/deepseek-chat")
+    assert "api.deepseek.com" in (host_notice(chosen) or "")
+    assert "$" in worst_case(chosen, 1)
+
+
 def test_an_address_from_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_BASE", "https://proxy.example.org/v1")
     assert "proxy.example.org" in (host_notice(Settings(model="gpt-4o")) or "")
@@ -101,7 +107,7 @@ def test_wrong_prices(prices: str) -> None:
         validate(Settings(prices=(prices,)))
 
 
-@pytest.mark.parametrize("params", ["x", "x =", "2x = 3", "a-b = 1"])
+@pytest.mark.parametrize("params", ["x", "x =", "2x = 3", "a-b = 1", "n = 5", "max_tokens = 9"])
 def test_wrong_parameters_are_usage_errors(params: str) -> None:
     with pytest.raises(UsageError, match="selfheal_model_params"):
         resolve({}, {}, {"selfheal_model_params": [params]})

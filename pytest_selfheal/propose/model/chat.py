@@ -14,6 +14,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import sys
 import threading
 import time
@@ -57,6 +58,8 @@ _KEY_NAMES = (
 )
 
 _NOISY = r"(litellm|openai|httpx|httpcore|pydantic|anyio|aiohttp|tiktoken|tokenizers|huggingface_hub|boto3|botocore|google)\b"
+
+_CREDENTIAL = re.compile(r"key|token|secret|passw|credential|header|auth", re.I)
 
 _import_lock = threading.Lock()
 
@@ -138,6 +141,11 @@ class Chat:
         self._cache = settings.run_dir(rootdir) / "cache" / "model" if settings.cache else None
         if settings.env_file:
             read_env_file(rootdir / ".env")
+
+    @property
+    def shown_params(self) -> dict[str, Any]:
+        """The further parameters without any that may hold a credential, for the record."""
+        return {name: value for name, value in self.params.items() if not _CREDENTIAL.search(name)}
 
     # --- facts about the model ----------------------------------------------------------------------------------------
 
@@ -413,6 +421,18 @@ _BASES: Mapping[str, str] = {
 """Where litellm's own lookup names no address."""
 
 
+_OWN_SETTING: Mapping[str, str] = {
+    "model": "use --selfheal-model",
+    "api_base": "use --selfheal-api-base",
+    "max_tokens": "use selfheal_coder_max_tokens",
+    "max_completion_tokens": "use selfheal_coder_max_tokens",
+    "n": "use --selfheal-effort thorough",
+    "messages": "use --selfheal-hint for what you want to say",
+    "stream": "replies are read whole",
+}
+"""Parameters that the caps are computed from, or that this module decides."""
+
+
 def read_params(lines: Sequence[str]) -> dict[str, Any]:
     """``name = JSON value`` a line; a value that is no JSON is a text."""
     params: dict[str, Any] = {}
@@ -420,6 +440,8 @@ def read_params(lines: Sequence[str]) -> dict[str, Any]:
         name, separator, raw = (part.strip() for part in line.partition("="))
         if not separator or not name.isidentifier() or not raw:
             raise UsageError(f"selfheal_model_params: {line!r} is not 'name = JSON value'.")
+        if name in _OWN_SETTING:
+            raise UsageError(f"selfheal_model_params: {name} cannot be set here; {_OWN_SETTING[name]}.")
         try:
             params[name] = json.loads(raw)
         except ValueError:

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("pytest_selfheal.model")
 
 LOWEST, HIGHEST = 1, 10
+# Bounds are checked by hand: not every provider's schemas know them.
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["score", "feedback", "preferred"],
     "properties": {
-        "score": {"type": "integer", "minimum": LOWEST, "maximum": HIGHEST},
+        "score": {"type": "integer"},
         "feedback": {"type": "string"},
-        "preferred": {"type": "integer", "minimum": 0},
+        "preferred": {"type": "integer"},
     },
 }
 
@@ -73,7 +74,6 @@ class Critic:
             raise ValueError("there is no critic without --selfheal-critic")
         self.settings = settings
         self.budget = budget
-        self.deadline: float | None = None
         self._before = before
         self._model = settings.critic
         self._rootdir = workshop.project.rootdir if workshop is not None else None
@@ -81,13 +81,21 @@ class Critic:
         self._trace = trace or no_trace
 
     def score(
-        self, diagnosis: Diagnosis, patch: Patch, verdict: Verdict, alternatives: Sequence[Alternative] = ()
+        self,
+        diagnosis: Diagnosis,
+        patch: Patch,
+        verdict: Verdict,
+        alternatives: Sequence[Alternative] = (),
+        deadline: float | None = None,
     ) -> Opinion:
-        """Only for patches whose verdict is ``healed``: what fails needs no opinion."""
+        """Only for patches whose verdict is ``healed``: what fails needs no opinion.
+
+        ``deadline`` on the monotonic clock; default: ``--selfheal-time-limit`` from now on.
+        """
         if verdict.kind != "healed":
             raise ValueError(f"the critic judges verified patches, not {verdict.kind} ones")
         self._before()
-        deadline = self.deadline or time.monotonic() + self.settings.time_limit
+        deadline = deadline or time.monotonic() + self.settings.time_limit
         chat = Chat(self._model, self.settings, self._rootdir or Path(diagnosis.rootdir or diagnosis.root))
         messages = self._messages(diagnosis, patch, verdict, alternatives, chat)
         about = {"id": diagnosis.id, "role": "critic"}

@@ -14,19 +14,15 @@ from pytest_selfheal.propose.model.errors import LibraryMissing
 from pytest_selfheal.settings import Settings
 
 
-def _chats(settings: Settings, rootdir: Path | None = None) -> list[tuple[str, Chat]]:
-    if settings.model == "builtin":
-        return []
-    where = rootdir or Path.cwd()
-    chats = [("model", Chat(settings.model, settings, where))]
-    if settings.critic:
-        chats.append(("critic", Chat(settings.critic, settings, where)))
-    return chats
+def _chats(settings: Settings, rootdir: Path | None = None) -> dict[str, Chat]:
+    """Who is asked in this run, by role."""
+    names = {"model": settings.model if settings.model != "builtin" else None, "critic": settings.critic}
+    return {role: Chat(name, settings, rootdir or Path.cwd()) for role, name in names.items() if name}
 
 
 def host_notice(settings: Settings) -> str | None:
     """The line that names every host which will receive source code; ``None`` when all of it stays on this machine."""
-    hosts = list(dict.fromkeys(chat.host() for _, chat in _chats(settings)))
+    hosts = list(dict.fromkeys(chat.host() for chat in _chats(settings).values()))
     away = [host for host in hosts if not is_loopback(host)]
     if not away:
         return None
@@ -35,7 +31,7 @@ def host_notice(settings: Settings) -> str | None:
 
 def worst_case(settings: Settings, failures: int) -> str:
     """The most that ``failures`` causes can cost in this run, in a sentence."""
-    chats = dict(_chats(settings))
+    chats = _chats(settings)
     if not chats:
         return "The embedded engine costs nothing."
     rounds = failures * settings.attempts * settings.samples
@@ -81,14 +77,14 @@ class Announcement:
 
 def check_model(settings: Settings) -> list[str]:
     """Lines for ``selfheal check``, each beginning with ``ok``, ``note`` or ``problem``. Sends no prompt, costs nothing."""
-    if settings.model == "builtin":
+    if not _chats(settings):
         return ["ok: the embedded engine needs no model"]
     try:
         library()
     except LibraryMissing as error:
         return [f"problem: {error}"]
     lines: list[str] = []
-    for role, chat in _chats(settings):
+    for role, chat in _chats(settings).items():
         provider = chat.provider()
         if not provider:
             near = chat.near_names()

@@ -76,7 +76,7 @@ class PaidChat:
         reserved = self.budget.reserve(worst, tokens + max_tokens, deadline)
         if isinstance(reserved, Refusal):
             return reserved
-        self.trace("prompt", **about, messages=messages, params=self.chat.params, schema=schema is not None)
+        self.trace("prompt", **about, messages=messages, params=self.chat.shown_params, schema=schema is not None)
         try:
             answer = self.chat.ask(
                 messages,

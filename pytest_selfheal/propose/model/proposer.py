@@ -46,7 +46,7 @@ HEAT = 0.3
 """How much the temperature rises with each round, and with each parallel sample."""
 HOTTEST = 1.0
 SHRUNK = 0.5
-"""Share of the prompt's budget that is used after the provider found the prompt too long."""
+"""What the second prompt may have of the first one's tokens when the provider found that too long."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class ModelProposer:
         try:
             said = self._ask(result, paid, messages, cause, temperature)
         except ContextTooLong:
-            messages = self._prompt(cause, history, SHRUNK)
+            messages = self._prompt(cause, history, int(cause.chat.count(messages) * SHRUNK))
             try:
                 said = self._ask(result, paid, messages, cause, temperature)
             except ContextTooLong as error:
@@ -187,7 +187,7 @@ class ModelProposer:
                 result.proposal = replace(result.proposal, usage=result.usage, seconds=result.seconds)
         return result
 
-    def _prompt(self, cause: _Cause, history: Sequence[Attempt], share: float = 1.0) -> list[dict[str, str]]:
+    def _prompt(self, cause: _Cause, history: Sequence[Attempt], budget: int | None = None) -> list[dict[str, str]]:
         return prompt.compose(
             cause.diagnosis,
             cause.context,
@@ -196,7 +196,7 @@ class ModelProposer:
             self.settings,
             cause.chat.count_text,
             structured=cause.structured,
-            budget=int(self.settings.prompt_tokens * share),
+            budget=budget,
         )
 
     def _ask(
