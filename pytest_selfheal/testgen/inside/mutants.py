@@ -44,6 +44,25 @@ _BINARY: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
     ast.BitXor: ast.BitAnd,
 }
+_TWINS = {
+    "min": "max",
+    "max": "min",
+    "any": "all",
+    "all": "any",
+    "sorted": "list",
+    "floor": "ceil",
+    "ceil": "floor",
+    "lower": "upper",
+    "upper": "lower",
+    "startswith": "endswith",
+    "endswith": "startswith",
+    "append": "extend",
+    "lstrip": "rstrip",
+    "rstrip": "lstrip",
+    "find": "rfind",
+    "split": "rsplit",
+    "keys": "values",
+}
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -208,6 +227,14 @@ def _expression(parent: Any, field: str, index: int | None, node: Any) -> Iterat
         yield change(
             ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse), f"{_short(node.test)} is negated"
         )
+    elif isinstance(node, ast.Call):
+        twin = _twin(node.func)
+        if twin is not None:
+            yield change(ast.Call(twin, node.args, node.keywords), f"{shown} with {ast.unparse(twin)}")
+        elif (
+            len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], (ast.Starred, ast.GeneratorExp))
+        ):
+            yield change(node.args[0], f"{shown} becomes its argument")
     elif isinstance(node, ast.Constant):
         for value in _constants(node.value):
             yield change(ast.Constant(value), f"{shown} becomes {value!r}")
@@ -215,6 +242,15 @@ def _expression(parent: Any, field: str, index: int | None, node: Any) -> Iterat
     if isinstance(node, ast.JoinedStr):
         return  # the wording of messages
     yield from _inside(node)
+
+
+def _twin(function: Any) -> Any:
+    """The sibling of a well-known function or method."""
+    if isinstance(function, ast.Name) and function.id in _TWINS:
+        return ast.copy_location(ast.Name(_TWINS[function.id], ast.Load()), function)
+    if isinstance(function, ast.Attribute) and function.attr in _TWINS:
+        return ast.copy_location(ast.Attribute(function.value, _TWINS[function.attr], ast.Load()), function)
+    return None
 
 
 def _inside(node: Any) -> Iterator[_Change]:

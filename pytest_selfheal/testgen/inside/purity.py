@@ -66,6 +66,10 @@ _OF_THE_MOMENT = {
 }
 
 
+_BOOKKEEPING = ("/asyncio/", "/logging/", "/threading.py", "/selectors.py", "/concurrent/", "/queue.py")
+"""Parts of the standard library that read the clock without it reaching their caller."""
+
+
 class Forbidden(BaseException):
     """The code under test reached for the world outside. Not an :class:`Exception`, so that few handlers swallow it."""
 
@@ -103,13 +107,15 @@ class Purity:
             raise Forbidden(reason)
 
     def _on_profile(self, frame: FrameType, event: str, arg: Any) -> None:
-        if event == "c_call":
+        if event == "c_call" and not any(part in frame.f_code.co_filename for part in _BOOKKEEPING):
             owner, name = getattr(arg, "__self__", None), getattr(arg, "__name__", "")
             module = getattr(arg, "__module__", None) or getattr(owner, "__name__", "")
             if (module == "time" and name in _CLOCKS) or (
                 name in ("now", "today", "utcnow") and isinstance(owner, type) and owner.__module__ == "datetime"
             ):
                 self.reason = self.reason or "depends on the clock"
+            elif name == "id" and os.path.realpath(frame.f_code.co_filename).startswith(_LIBRARY):
+                pass  # how libraries recognise objects, deepcopy for one
             elif name in _OF_THE_MOMENT and module in ("posix", "nt", "builtins", "_socket"):
                 self.reason = self.reason or f"depends on {_OF_THE_MOMENT[name]}"
             elif owner is not None and owner is self._hidden:

@@ -108,7 +108,7 @@ class Renderer:
             default = _default(field)
             if default is not dataclasses.MISSING and type(default) is type(now) and _equal(default, now):
                 continue
-            if len(positional) == _index(value, field.name) and not named and not field.kw_only:
+            if not field.kw_only and not named and len(positional) == _index(value, field.name):
                 positional.append(now)
             else:
                 named[field.name] = now
