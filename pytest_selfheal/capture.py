@@ -182,6 +182,8 @@ def _message(error: BaseException) -> str:
         return "<the exception's str() raised>"
     if isinstance(error, SyntaxError):
         return error.msg or text
+    if type(error).__name__ == "FixtureLookupError" and getattr(error, "argname", None):
+        return f"fixture '{error.argname}' not found"  # type: ignore[attr-defined]
     first = (getattr(error, "failures", None) or [error])[0]
     if type(first).__name__ == "DocTestFailure":
         example = first.example

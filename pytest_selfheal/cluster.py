@@ -27,6 +27,8 @@ def cluster(failures: Iterable[Failure]) -> tuple[tuple[Failure, ...], ...]:
 def cause(failure: Failure) -> tuple[str, ...]:
     """A key that failures of one likely cause share."""
     place = raising_frame(failure)
+    if failure.exception.endswith("FixtureLookupError"):
+        return ("fixture", failure.message)
     own = place is None or place.path == failure.path
     if failure.phase == "collect":
         root = failure.chain[-1] if failure.chain else None

@@ -101,6 +101,18 @@ def missing_package(failure: Failure, project_modules: Iterable[str]) -> str | N
     return None
 
 
+_NO_FIXTURE = re.compile(r"fixture '([^']+)' not found")
+
+
+def missing_fixture(failure: Failure) -> tuple[str, str | None] | None:
+    """The fixture that nobody provides, and the existing one that it is probably a misspelling of."""
+    if not failure.exception.endswith("FixtureLookupError") or not (match := _NO_FIXTURE.search(failure.message)):
+        return None
+    listed = re.search(r"available fixtures: (.*)", failure.text)
+    names = listed[1].split(", ") if listed else []
+    return match[1], next((name for name in names if near(name, match[1])), None)
+
+
 _SERVICE = re.compile(
     r"Connection refused|Name or service not known|Temporary failure in name resolution|Network is unreachable|"
     r"No route to host|could not connect to server|No such file or directory: '([^']+)'",

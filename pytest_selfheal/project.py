@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from pytest_selfheal.types import is_doctest
+
 # Destinations of options that a child must not repeat, and why.
 _DROPPED = {
     # selection: the child is told its tests by nodeid
@@ -89,11 +91,10 @@ class Project:
     @cached_property
     def _collected(self) -> frozenset[str]:
         """Files that tests were collected from, but for doctests of the code itself."""
-        names = [nodeid.split("::") for nodeid in self.outcomes]
         return frozenset(
-            self.from_top(name[0])
-            for name in names
-            if len(name) > 1 and not name[0].endswith(f"{name[1].split('.')[0]}.py")
+            self.from_top(nodeid.partition("::")[0])
+            for nodeid in self.outcomes
+            if "::" in nodeid and not is_doctest(nodeid)
         )
 
     def from_top(self, path: str) -> str:

@@ -8,9 +8,17 @@ import pytest
 
 from pytest_selfheal import doubt, stub
 from pytest_selfheal.cluster import cluster
-from pytest_selfheal.diagnose import diagnose, edit_distance, kind_of, missing_package, missing_service, near
+from pytest_selfheal.diagnose import (
+    diagnose,
+    edit_distance,
+    kind_of,
+    missing_fixture,
+    missing_package,
+    missing_service,
+    near,
+)
 from pytest_selfheal.localize import ochiai
-from pytest_selfheal.types import Failure, Frame, Raised
+from pytest_selfheal.types import Failure, Frame, Raised, is_doctest
 
 
 def failure(
@@ -149,6 +157,35 @@ def test_a_service_that_does_not_answer_is_named() -> None:
 )
 def test_near(a: str, b: str, expected: bool) -> None:
     assert near(a, b) is expected
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "doctest"),
+    [
+        ("src/shop/cart.py::shop.cart.total", True),
+        ("shop/cart.py::cart", True),
+        ("README.md::README.md", True),
+        ("tests/test_cart.py::test_total", False),
+        ("tests/test_cart.py::test_total[1.5-a.b]", False),
+        ("tests/test_cart.py::TestCart::test_total", False),
+        ("tests/test_cart.py", False),
+    ],
+)
+def test_a_doctest_is_known_by_its_nodeid(nodeid: str, doctest: bool) -> None:
+    assert is_doctest(nodeid) is doctest
+
+
+def test_a_fixture_that_nobody_provides() -> None:
+    lookup = Failure(
+        nodeid="t.py::t",
+        phase="setup",
+        chain=(Raised("_pytest.fixtures.FixtureLookupError", "fixture 'benchmark' not found"),),
+        text="E       fixture 'benchmark' not found\n>       available fixtures: cache, capfd, tmp_path",
+    )
+    assert missing_fixture(lookup) == ("benchmark", None)
+    typo = Failure(**{**vars(lookup), "text": lookup.text + ", benchmrk"})
+    assert missing_fixture(typo) == ("benchmark", "benchmrk")
+    assert missing_fixture(failure()) is None
 
 
 SOURCE = '''

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import Final
 
 from pytest_selfheal.guard.facts import Facts
+from pytest_selfheal.types import is_doctest
 
 ALWAYS: Final = (
     # tests and what configures them
@@ -90,8 +90,7 @@ def _test_files(facts: Facts, prefix: str) -> frozenset[str]:
     found = set()
     for failure in facts.diagnosis.failures:
         path = failure.path or failure.nodeid.partition("::")[0]
-        rest = failure.nodeid.partition("::")[2]
-        is_doctest = rest.partition(".")[0] == PurePosixPath(path).stem or "[doctest]" in failure.text
-        if path and not is_doctest and failure.phase != "collect":
+        documented = is_doctest(failure.nodeid) or "[doctest]" in failure.text
+        if path and not documented and failure.phase != "collect":
             found.add(f"{prefix}/{path}" if prefix else path)
     return frozenset(found)
