@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import threading
@@ -264,3 +265,35 @@ def test_undecodable_names_are_recorded(tree: Tree) -> None:
 
 def test_an_empty_report_has_no_unknown_price() -> None:
     assert report_json(run_report([]))["totals"]["cost_usd"] == 0.0
+
+
+MADE = {
+    "words": "generated tests: 2 kept, 1 dropped; 1 of 1 function has tests",
+    "table": [["function", "tests"], ["calc.py::add|sub", "2 of 3"]],
+    "patch": "patches/0001-generated-tests.patch",
+}
+
+
+def test_generated_tests_have_a_place_in_every_report(tree: Tree) -> None:
+    run = tree.record(healed_outcome().but(generated_tests=("tests/test_new.py",)), test_generation=MADE)
+    data = json.loads((run.folder / "report.json").read_bytes())
+    assert data["failures"][0]["generated_tests"] == ["tests/test_new.py"]
+    assert data["test_generation"]["words"] == MADE["words"]
+    markdown, html = (run.folder / "report.md").read_text(), (run.folder / "report.html").read_text()
+    assert "| calc.py::add\\|sub | 2 of 3 |" in markdown
+    assert "2 kept, 1 dropped" in html
+    assert "<td>calc.py::add|sub</td>" in html
+
+
+def test_an_outcome_that_is_told_twice_counts_once(tree: Tree) -> None:
+    run = open_run(tree.top / ".selfheal", top=tree.top, rootdir=tree.top)
+    outcome = write_outcome(run, healed_outcome(), tree)
+    test = FileChange("tests/test_more.py", None, b"def test(): pass\n")
+    assert outcome.patch is not None
+    more = outcome.but(patch=dataclasses.replace(outcome.patch, changes=(CHANGE, test)), generated_tests=(test.path,))
+    write_outcome(run, more, tree)
+    run.close()
+    stored = load_run(run.folder)
+    assert stored.report()["totals"]["failures"] == 1
+    assert [file.path for file in stored.select([])[0].files] == ["calc.py", "tests/test_more.py"]
+    assert (run.folder / "tests/test_more.py").read_bytes() == test.after

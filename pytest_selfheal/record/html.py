@@ -133,12 +133,16 @@ def _attempt(attempt: Attempt, hide: Hide) -> dict[str, Any]:
 
 
 def _generation(report: RunReport, hide: Hide) -> dict[str, Any] | None:
-    """Words, and rows of a table with its header first."""
     made = report.test_generation
     if not made:
         return None
-    rows = [[hide(str(cell)) for cell in row] for row in made.get("table", ())]
-    return {"words": hide(str(made.get("words", ""))).splitlines(), "rows": rows}
+    rows = [[hide(str(cell)) for cell in row] for row in made.get("table") or ()]
+    return {
+        "words": hide(str(made.get("words", ""))).splitlines(),
+        "head": rows[0] if rows else [],
+        "rows": rows[1:],
+        "patch": made.get("patch"),
+    }
 
 
 # --- diffs -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pytest_selfheal.record import words
-from pytest_selfheal.record.message import money, reproduce, times
+from pytest_selfheal.record.message import file_name, money, reproduce, times
 from pytest_selfheal.types import Attempt, Outcome, RunReport
 
 
@@ -20,6 +20,7 @@ def run_report(report: RunReport) -> str:
             "| --- | --- | --- | --- | --- | --- |",
         ]
         lines += [_row(outcome) for outcome in report.outcomes] + [""]
+    lines += _generated(report)
     for outcome in report.outcomes:
         lines += _healed(outcome) if outcome.status == "healed" else _unhealed(outcome)
     lines += ["## How", "", f"Model: {report.model}, critic: {report.critic or 'none'}, strategy: {report.strategy}, "]
@@ -33,16 +34,36 @@ def run_report(report: RunReport) -> str:
 def _row(outcome: Outcome) -> str:
     diagnosis = outcome.diagnosis
     more = f" (+{len(diagnosis.nodeids) - 1})" if len(diagnosis.nodeids) > 1 else ""
-    target = outcome.patch_file or f"failures/{diagnosis.id}-*.md"
+    healed = outcome.status == "healed"
+    target = (outcome.patch_file if healed else None) or f"failures/{file_name(outcome)}.md"
     cells = [
         diagnosis.id,
         code(diagnosis.failure.nodeid) + more,
         outcome.status,
         outcome.reason,
         outcome.confidence or "",
-        f"[patch]({target})" if outcome.patch_file else "report",
+        f"[{'patch' if healed else 'report'}]({target})",
     ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _generated(report: RunReport) -> list[str]:
+    """Generated tests: a sentence, and figures per function."""
+    made = report.test_generation
+    if not made:
+        return []
+    lines = ["## Generated tests", "", *(f"- {text(line)}" for line in str(made.get("words", "")).splitlines()), ""]
+    rows = made.get("table") or []
+    if len(rows) > 1:
+        lines += ["| " + " | ".join(text(str(cell)) for cell in rows[0]) + " |", "|" + " --- |" * len(rows[0])]
+        lines += ["| " + " | ".join(text(str(cell)) for cell in row) + " |" for row in rows[1:]]
+        lines.append("")
+    return lines
+
+
+def _readable(diff: str) -> str:
+    """A diff without the names of git's objects."""
+    return re.sub(r"^index [0-9a-f]{40}\.\.[0-9a-f]{40}\n", "", diff, flags=re.MULTILINE)
 
 
 def _healed(outcome: Outcome) -> list[str]:
@@ -50,7 +71,7 @@ def _healed(outcome: Outcome) -> list[str]:
     lines = [f"## {outcome.diagnosis.id}: healed, {outcome.confidence or 'unknown'} confidence", "", *_error(outcome)]
     if patch is not None:
         lines += [f"**Change:** {text(patch.description)}", ""]
-        if patch.diagnosis:
+        if patch.diagnosis and patch.diagnosis != patch.description:
             lines += [text(patch.diagnosis), ""]
     lines += [*fenced(outcome.diff, "diff"), ""]
     if verdict is not None:
@@ -124,7 +145,7 @@ def _attempt(attempt: Attempt) -> list[str]:
     lines = [f"### Attempt {attempt.n}: {attempt.verdict} (by {by}; {spent})", ""]
     lines += [text(attempt.diagnosis), ""] if attempt.diagnosis else []
     lines += [f"**Outcome:** {text(attempt.reason)}", ""]
-    lines += [*fenced(attempt.diff, "diff"), ""] if attempt.diff else []
+    lines += [*fenced(_readable(attempt.diff), "diff"), ""] if attempt.diff else []
     return lines + ([f"**Feedback:** {text(attempt.feedback)}", ""] if attempt.feedback else [])
 
 

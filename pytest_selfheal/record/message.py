@@ -58,6 +58,14 @@ def body(outcome: Outcome, prefix: str = "") -> str:
     return "\n".join(_harmless(line) for line in text.splitlines())
 
 
+def file_name(outcome: Outcome) -> str:
+    """``NNNN-slug``: what the patch or the failure report of a cause is called, after its test."""
+    name = outcome.diagnosis.failure.nodeid.split("::")[-1]
+    name = name.split("[")[0].removesuffix(".py").rsplit("/", 1)[-1]
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-") or "failure"
+    return f"{outcome.diagnosis.id}-{slug}"
+
+
 def trailers(outcome: Outcome) -> list[str]:
     """Machine-readable last lines of a message."""
     lines = [f"Selfheal-Id: {outcome.diagnosis.id}"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import platform
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 from pytest_selfheal.errors import RecordError, SelfhealError
 from pytest_selfheal.record import markdown
 from pytest_selfheal.record.diff import make_diff
-from pytest_selfheal.record.message import identity, mail_patch
+from pytest_selfheal.record.message import file_name, identity, mail_patch
 from pytest_selfheal.record.patch import combine, prove
 from pytest_selfheal.record.run_dir import Run, point_latest, read_events, redacted
 from pytest_selfheal.types import FileChange, Outcome, RunReport
@@ -40,7 +39,7 @@ def write_outcome(run: Run, outcome: Outcome, project: Place) -> Outcome:
     A patch is proved by applying and reversing it before it is written.
     Raises :class:`RecordError` (disk full, read-only) or, for a patch that is not what it says, the prover's error.
     """
-    name = f"{outcome.diagnosis.id}-{slug(outcome)}"
+    name = file_name(outcome)
     prefix = rootdir_prefix(project)
     patch = outcome.patch
     if outcome.status == "healed" and patch is not None:
@@ -225,13 +224,6 @@ def changed_place(changes: Iterable[FileChange]) -> tuple[str, int] | None:
             same += 1
         return patch.old, max(hunk.old_start + same + 1, 1)
     return None
-
-
-def slug(outcome: Outcome) -> str:
-    """A short file-name-safe word for a failure: its test's name."""
-    name = outcome.diagnosis.failure.nodeid.split("::")[-1] if outcome.diagnosis.nodeids else "failure"
-    name = name.split("[")[0].removesuffix(".py").rsplit("/", 1)[-1]
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-") or "failure"
 
 
 def rootdir_prefix(project: Place) -> str:

@@ -106,7 +106,9 @@ class StoredRun:
         yield from read_events(self.folder)
 
     def _from_trace(self) -> dict[str, Any]:
-        failures = [event["failure"] for event in self.events() if event.get("event") == "outcome"]
+        # An outcome is told again when generated tests have joined its patch.
+        told = {event.get("id"): event["failure"] for event in self.events() if event.get("event") == "outcome"}
+        failures = list(told.values())
         seconds = max((float(event.get("t", 0)) for event in self.events()), default=0.0)
         costs = [attempt.get("cost_usd") for failure in failures for attempt in failure["attempts"]]
         return {

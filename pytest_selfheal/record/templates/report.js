@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const causes = [...document.querySelectorAll(".cause")];
-  const rows = [...document.querySelectorAll(".overview tbody tr")];
+  const rows = [...document.querySelectorAll(".overview tr[data-status]")];
   const search = document.getElementById("search");
   const buttons = [...document.querySelectorAll("[data-filter]")];
   let status = "all", at = -1;
