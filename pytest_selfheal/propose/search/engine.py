@@ -41,6 +41,8 @@ from pytest_selfheal.propose.search.swap import LiveFunctions, State
 from pytest_selfheal.types import Suspect
 
 MAX_SOURCES = 40
+MAX_IMPORTED = 12
+"""Files that are suspects although no test ran a line of them."""
 LONG_TEST_FILE = 20_000
 """Characters beyond which only the failing functions of a test file are read for ingredients."""
 WAIT_TICK = 0.02
@@ -136,13 +138,12 @@ class Engine:
         return [path for path in paths if path in self.files.by_path]
 
     def _sources(self, harness: Harness) -> dict[str, Source]:
-        """Files that stand in the diagnosis or ran in the failing tests; without any test, all that were imported."""
+        """Files that stand in the diagnosis or ran in the failing tests, then others that were imported: data has no lines."""
         by_path = self.files.by_path
         ran = executed_files(test.trace for test in harness.failing)
         wanted = [suspect.path for suspect in self.diagnosis.suspects]
         wanted += [by_path[path] for path in sorted(ran, key=lambda p: -ran[p]) if path in by_path]
-        if not harness.failing:
-            wanted += [by_path[path] for path in self._imported()]
+        wanted += [by_path[path] for path in self._imported()][:MAX_IMPORTED]
         sources: dict[str, Source] = {}
         for path in dict.fromkeys(wanted):
             if self.files.absolute(path) in by_path and len(sources) < MAX_SOURCES:

@@ -216,8 +216,7 @@ class Harness:
         util._reprcompare = None
         util._assertion_pass = None
         util.assertrepr_compare = lambda *args, **kwargs: None  # type: ignore[assignment]
-        rewrite._saferepr = lambda obj: "…"  # type: ignore[assignment]
-        rewrite._format_explanation = lambda explanation: explanation
+        vars(rewrite).update(_saferepr=lambda obj: "…", _format_explanation=lambda explanation: explanation)
         factory = getattr(self.failing[0].item.config if self.failing else None, "_tmp_path_factory", None)
         if factory is not None:
             base = self._scratch / f"fork-{os.getpid()}"

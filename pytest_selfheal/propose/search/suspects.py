@@ -19,6 +19,8 @@ DEPTH_DECAY = 0.93
 """How much less suspicious a function is for each project function between it and the test."""
 NAMED = 1.25
 """Factor for a function whose name stands in the test's name."""
+UNTOUCHED = 0.1
+"""Suspiciousness of the module level of a file that was imported, but of which the failing tests ran no function."""
 MODULE_LEVEL = 0.25
 """Suspiciousness of a file's module level (constants, class attributes, signatures), relative to its best function."""
 
@@ -70,8 +72,10 @@ def suspects(
                     own[line] = max(own.get(line, 0.0), 0.6) + 0.4 * value
             best_of_file = max(best_of_file, score)
             ranked.append((score, path, qualname, own, "runs in the failing tests" if own else "in the traceback"))
-        if best_of_file or any(key[0] == path for key in frames):
-            ranked.append((MODULE_LEVEL * (best_of_file or 0.5), path, "<module>", {}, "module level"))
+        if not best_of_file:
+            ranked.append((UNTOUCHED, path, "<module>", {}, "is imported"))
+        else:
+            ranked.append((MODULE_LEVEL * best_of_file, path, "<module>", {}, "module level"))
     ranked.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
     found: list[Suspect] = []
     for score, path, qualname, own, why in ranked[:MAX_FUNCTIONS]:
