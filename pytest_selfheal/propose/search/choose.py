@@ -16,6 +16,8 @@ from pytest_selfheal.types import Confidence
 
 ENOUGH_INPUTS = 8
 """With fewer answers to compare, behaviour says too little for high confidence."""
+ENOUGH_OBSERVED = 2
+"""A single input that the tests use pins hardly anything down."""
 HIGH_SHARE, MEDIUM_SHARE = 0.8, 0.5
 MAX_ALTERNATIVES = 3
 SHOWN = 80
@@ -83,7 +85,8 @@ def _alike(first: Sequence[str], second: Sequence[str]) -> bool:
 
 def _worth(group: _Group, groups: Sequence[_Group], comparison: Comparison) -> float:
     weights = [member.candidate.weight for member in group.members]
-    worth = weights[0] + 0.5 * sum(weights[1:4])
+    # Several ways to the same behaviour make it likelier, but they are no independent witnesses.
+    worth = weights[0] * (1.0 + 0.3 * min(len(weights) - 1, 6))
     answers = group.behaviour.answers
     if answers:
         most = max(g.behaviour.examples for g in groups)
@@ -103,7 +106,8 @@ def _confidence(group: _Group, share: float, comparison: Comparison) -> Confiden
     known = sum(answer != UNKNOWN for answer in group.behaviour.answers)
     # Two edits that had to be found together fit the tests more often than the intention.
     single = " + " not in group.members[0].candidate.operator
-    if share >= HIGH_SHARE and known >= ENOUGH_INPUTS and single:
+    pinned = known >= ENOUGH_INPUTS and comparison.observed >= ENOUGH_OBSERVED
+    if share >= HIGH_SHARE and pinned and single:
         return "high"
     return "medium" if share >= MEDIUM_SHARE else "low"
 
