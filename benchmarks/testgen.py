@@ -29,6 +29,7 @@ from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.record.patch import apply_to
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.testgen.inside import repeat
+from pytest_selfheal.testgen.judge import orders_for
 from pytest_selfheal.testgen.place import Places
 from pytest_selfheal.testgen.regression import with_tests
 from pytest_selfheal.types import Diagnosis, Failure, FileChange, Outcome, Patch, Verdict
@@ -98,13 +99,18 @@ def _outcome(nodeids: tuple[str, ...], test_file: str, changes: tuple[FileChange
 
 
 def _try(
-    workshop: Workshop, row: Row, files: list[FileChange], changes: tuple[FileChange, ...], reference: bytes, repeats: int
+    workshop: Workshop,
+    row: Row,
+    files: list[FileChange],
+    changes: tuple[FileChange, ...],
+    reference: bytes,
+    repeats: int,
 ) -> None:
     names = [change.path for change in files]
 
     def run(code: list[FileChange], times: int) -> dict[str, str]:
         with workshop.fresh([*code, *files]) as workspace:
-            orders = {"repeat": {"times": times, "seed": 7}}
+            orders = orders_for(names, times, 7)
             return run_tests(workshop, workspace, names, plugins=[repeat.__name__], config=orders).outcomes
 
     before = run([], 1)

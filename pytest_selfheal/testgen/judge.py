@@ -13,6 +13,8 @@ from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.types import FileChange
 
 REPEATS = 5
+TEST_SECONDS = 5.0
+"""Wall seconds for one generated test."""
 SUITE_SECONDS = 60.0
 """A suite that takes longer is represented by the tests that the change affects."""
 PLUGIN = "pytest_selfheal.testgen.inside.repeat"
@@ -46,7 +48,7 @@ def judge(
 
     def run(number: int, changes: Sequence[FileChange], nodeids: Sequence[str], times: int) -> ChildRun:
         with workshop.fresh([*changes, *files]) as workspace:
-            orders = {"repeat": {"times": times, "seed": number}}
+            orders = orders_for(names, times, number)
             return run_tests(workshop, workspace, nodeids, plugins=[PLUGIN], config=orders)
 
     patched = list(patch)
@@ -82,6 +84,11 @@ def judge(
     if not ours:
         verdict.broken = "the generated tests could not be collected"
     return verdict
+
+
+def orders_for(files: Sequence[str], times: int, seed: int) -> dict[str, object]:
+    """What the judging child is told: how often, in which order, and how long a test of the new ``files`` may take."""
+    return {"repeat": {"times": times, "seed": seed, "files": list(files), "seconds": TEST_SECONDS}}
 
 
 def others_for(workshop: Workshop, affected: Sequence[str]) -> list[str]:

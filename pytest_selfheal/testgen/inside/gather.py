@@ -72,7 +72,7 @@ class Gatherer:
             self._try(given)
         rng = random.Random(0)
         pool = [c.input for c in self.candidates] or list(known)
-        self.variation = variation = Variation(pool, rng)
+        self.variation = variation = Variation(pool, rng, self._landmarks())
         deadline = time.process_time() + SHARE * cpu_seconds
         fresh = [c.input for c in self.candidates]  # inputs that led to something new, more often varied
         misses = 0
@@ -87,6 +87,14 @@ class Gatherer:
         for candidate in sorted(self.candidates, key=lambda c: -c.cost)[:20]:
             for less in variation.smaller(candidate.input)[:6]:
                 self._try(less)
+
+    def _landmarks(self) -> list[Any]:
+        """Constants of the function: at these, its behaviour changes. Not where tests show what its inputs look like."""
+        if self._around.job.use == "regression" and len(self._seen.inputs) >= FEW:
+            return []
+        found = [c for code in self._evaluator.codes for c in code.co_consts if type(c) in (int, float, str)]
+        doc = self._subject.function.__doc__
+        return [c for c in found if c != doc and not (isinstance(c, str) and len(c) > 20)]
 
     def smaller(self, candidate: Candidate) -> list[Candidate]:
         """Candidates one step smaller that were not tried yet."""

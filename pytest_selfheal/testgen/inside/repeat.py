@@ -9,6 +9,17 @@ import pytest
 from pytest_selfheal.judge import child
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    orders = child.extra(config).get("repeat") or {}
+    if not config.pluginmanager.hasplugin("timeout"):
+        return
+    for item in items:
+        # A generated test takes milliseconds; on the code before its repair it may never end.
+        if item.nodeid.partition("::")[0] in orders.get("files", ()):
+            item.add_marker(pytest.mark.timeout(orders["seconds"]))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     orders = child.extra(session.config).get("repeat")

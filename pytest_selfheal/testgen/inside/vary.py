@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,10 +28,11 @@ class _Slot:
 
 
 class Variation:
-    """Mutates the literals in inputs' source; ``known`` says what values look like."""
+    """Mutates the literals in inputs' source; ``known`` says what values look like, ``landmarks`` which ones matter besides."""
 
-    def __init__(self, known: Iterable[Input], rng: random.Random) -> None:
+    def __init__(self, known: Iterable[Input], rng: random.Random, landmarks: Sequence[Any] = ()) -> None:
         self._rng = rng
+        self._landmarks = [value for value in landmarks if type(value) in (int, float, str)]
         self._slots: dict[str, _Slot] = {}
         calls: list[Call] = []
         self._optional: dict[str, Argument] = {}
@@ -66,12 +67,24 @@ class Variation:
             i, place, value = rng.choice(spots)
             argument = changed.arguments[i]
             try:
-                new = self._pool.mutated(_slot(argument, place), copy.deepcopy(value))
+                new = self._landmark(value)
+                if new is None:
+                    new = self._pool.mutated(_slot(argument, place), copy.deepcopy(value))
                 source = _replaced(argument.source, place, new)
             except (Unrenderable, SyntaxError, ValueError, IndexError, TypeError, AttributeError):
                 return None
             changed = _with(changed, i, source)
         return None if changed.key == given.key else replace(changed, observed=False)
+
+    def _landmark(self, value: Any) -> Any:
+        """Now and then a constant of the code under test, or its neighbour, of the value's type."""
+        rng = self._rng
+        if type(value) not in (int, float, str) or not self._landmarks or rng.random() > 0.25:
+            return None
+        chosen = rng.choice(self._landmarks)
+        if isinstance(value, str) or isinstance(chosen, str):
+            return chosen if isinstance(value, str) and isinstance(chosen, str) else None
+        return type(value)(chosen + rng.choice((-1, 0, 1)))
 
     # ------------------------------------------------------------------ smaller ones
 
