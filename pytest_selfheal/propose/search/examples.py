@@ -55,16 +55,18 @@ def _running_text(text: str, name: str) -> Iterator[tuple[str, str]]:
             continue
         found = re.match(_ARROW + r"([^\n]+)", text[end:])
         if found:
-            wanted = found.group(1).strip()
-            for candidate in (
-                wanted,
-                wanted.rstrip(".,;"),
-                wanted.split(" #")[0].strip(),
-                wanted.split("  ")[0].strip(),
-            ):
-                if _is_literal(candidate):
-                    yield text[match.start() : end], candidate
-                    break
+            wanted = _literal_prefix(found.group(1).strip())
+            if wanted:
+                yield text[match.start() : end], wanted
+
+
+def _literal_prefix(text: str) -> str:
+    """The longest beginning of a line that is a literal and ends where words could go on; empty when there is none."""
+    ends = [len(text), *(match.start() for match in re.finditer(r"[\s,;.#]", text[:200]))]
+    return next(
+        (text[:end] for end in sorted(ends, reverse=True) if end and text[end - 1] != "," and _is_literal(text[:end])),
+        "",
+    )
 
 
 def _closing(text: str, start: int) -> int:

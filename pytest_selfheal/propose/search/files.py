@@ -11,6 +11,7 @@ import os
 import re
 import tokenize
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_selfheal.propose.search.candidate import Candidate, apply
@@ -24,16 +25,20 @@ def decode(raw: bytes) -> str:
 
 
 def encode(text: str, like: bytes) -> bytes:
-    """Text back to bytes in the encoding of ``like``; new lines end as most lines of ``like`` do.
+    """Text back to bytes in the encoding of ``like``, with its byte order mark.
 
     Raises :class:`UnicodeEncodeError` when the encoding has no place for a character.
     """
     encoding, _ = tokenize.detect_encoding(io.BytesIO(like).readline)
-    windows = like.count(b"\r\n")
-    if windows and windows >= like.count(b"\n") - windows:
-        text = re.sub(r"(?<!\r)\n", "\r\n", text)
     data = text.encode("utf-8" if encoding == "utf-8-sig" else encoding)
     return codecs.BOM_UTF8 + data if like.startswith(codecs.BOM_UTF8) else data
+
+
+def line_end(raw: bytes) -> str:
+    """What most lines end with."""
+    windows = raw.count(b"\r\n")
+    counts = {"\n": raw.count(b"\n") - windows, "\r\n": windows, "\r": raw.count(b"\r") - windows}
+    return max(counts, key=lambda end: counts[end])
 
 
 class Files:
@@ -75,4 +80,6 @@ class Files:
     def after(self, candidate: Candidate) -> bytes:
         """The file's bytes with the candidate's edits. Raises :class:`UnicodeEncodeError`, see :func:`encode`."""
         raw = self._raw[candidate.path]
-        return encode(apply(decode(raw), candidate.edits), raw)
+        newline = line_end(raw)
+        edits = [replace(edit, text=re.sub(r"\r\n|\n", newline, edit.text)) for edit in candidate.edits]
+        return encode(apply(decode(raw), edits), raw)

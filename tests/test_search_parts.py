@@ -1,0 +1,372 @@
+"""Parts of the embedded engine on their own: swapping, state, fitness, inputs, examples, the order of plausible patches."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from pytest_selfheal.propose.search import fitness, inputs
+from pytest_selfheal.propose.search.behaviour import Behaviour, Comparison, canonical
+from pytest_selfheal.propose.search.candidate import Candidate, Edit
+from pytest_selfheal.propose.search.choose import choose
+from pytest_selfheal.propose.search.editable import editable_files
+from pytest_selfheal.propose.search.examples import of_function, passes
+from pytest_selfheal.propose.search.files import Files, decode, encode
+from pytest_selfheal.propose.search.observe import Call, recording, tracing
+from pytest_selfheal.propose.search.search import Plausible
+from pytest_selfheal.propose.search.source import Source
+from pytest_selfheal.propose.search.swap import LiveFunctions, State, code_key, swap
+from pytest_selfheal.settings import Settings
+
+MODULE = """\
+import functools
+
+seen = []
+level = 1
+
+
+def loud(f):
+    @functools.wraps(f)
+    def inner(*args):
+        return f(*args)
+
+    return inner
+
+
+@loud
+def twice(x):
+    return x + x
+
+
+class Base:
+    size = 2
+
+    def area(self):
+        return self.size
+
+
+class Square(Base):
+    def area(self):
+        return super().area() * self.size
+
+
+@functools.lru_cache
+def slow(x):
+    return x + level
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Iterator[ModuleType]:
+    path = tmp_path / "swapped.py"
+    path.write_text(MODULE)
+    made = ModuleType("swapped")
+    made.__file__ = str(path)
+    exec(compile(MODULE, str(path), "exec"), vars(made))
+    sys.modules["swapped"] = made
+    yield made
+    del sys.modules["swapped"]
+
+
+def swapped(module: ModuleType, function: str, old: str, new: str) -> bool:
+    start = MODULE.index(old)
+    candidate = Candidate("swapped.py", (Edit(start, start + len(old), new),), "x/y", 1.0, 1, function, "", True)
+    live = LiveFunctions([str(module.__file__)])
+    return swap(live.of(str(module.__file__), MODULE), Source("swapped.py", MODULE).compile(candidate))
+
+
+def test_a_swap_reaches_what_a_decorator_holds(module: ModuleType) -> None:
+    kept = module.twice
+    assert swapped(module, "twice", "x + x", "x * 10")
+    assert kept(3) == 30
+
+
+def test_a_swap_keeps_the_cell_that_super_needs(module: ModuleType) -> None:
+    square = module.Square()
+    assert swapped(module, "Square.area", "* self.size", "+ self.size")
+    assert square.area() == 4
+
+
+def test_a_swap_reaches_closures_that_exist_already(module: ModuleType) -> None:
+    assert swapped(module, "loud.<locals>.inner", "return f(*args)", "return -f(*args)")
+    assert module.twice(1) == -2
+
+
+def test_equal_behaviour_has_equal_keys_and_true_is_not_one() -> None:
+    def key(text: str) -> object:
+        return code_key(compile(text, "f.py", "eval"))
+
+    assert key("x + 1") == key("\n\nx + 1")
+    assert key("x + 1") != key("x + True")
+    assert key("x + 1") != key("x + 1.0")
+    assert key("(x, -0.0)") != key("(x, 0.0)")
+
+
+def test_state_is_put_back(module: ModuleType) -> None:
+    state = State([module])
+    state.save()
+    module.seen.append(1)
+    vars(module)["level"] = 5
+    vars(module)["extra"] = 1
+    module.Base.size = 9
+    assert state.restored()
+    assert (module.seen, module.level, module.Base.size, hasattr(module, "extra")) == ([], 1, 2, False)
+
+
+def test_caches_are_emptied(module: ModuleType) -> None:
+    assert module.slow(1) == 2
+    vars(module)["level"] = 5
+    LiveFunctions([str(module.__file__)]).clear_caches()
+    assert module.slow(1) == 6
+
+
+# Fitness
+
+NEARER: dict[str, tuple[Any, Any, Any]] = {
+    "numbers": (9, 5, 10),
+    "a type beats another type": (1, "1", 7),
+    "strings": ("hello wurld", "xyz", "hello world"),
+    "sequences": ([1, 2, 4], [9, 9], [1, 2, 3]),
+    "one element too many in front": ([0, 1, 2, 3], [3, 2, 1, 0], [1, 2, 3]),
+    "nested": ({"a": [1, 2]}, {"b": 1}, {"a": [1, 3]}),
+    "sets": ({1, 2, 3}, {7, 8}, {1, 2}),
+    "something beats nothing": ("x", None, "abc"),
+}
+
+
+@pytest.mark.parametrize("name", NEARER)
+def test_the_nearer_value_scores_higher(name: str) -> None:
+    near, far, expected = NEARER[name]
+    assert 1 > fitness.near(near, expected) > fitness.near(far, expected)
+    assert fitness.near(expected, expected) == 1
+
+
+def test_a_value_that_refuses_comparison_costs_nothing_but_its_share() -> None:
+    class Rude:
+        def __eq__(self, other: object) -> bool:
+            raise RuntimeError
+
+    score = fitness.Soft()
+    score.miss("==", Rude(), Rude())
+    assert (score.misses, score.closeness) == (1, 0.0)
+
+
+def soft_run(text: str, **names: Any) -> fitness.Soft:
+    score = fitness.Soft()
+    setattr(builtins, fitness.NAME, score)
+    try:
+        codes = fitness.soften(text, "test_x.py")
+        namespace: dict[str, Any] = {**names}
+        exec(compile(text, "test_x.py", "exec"), namespace)
+        namespace["test"].__code__ = codes["test"]
+        namespace["test"]()
+    finally:
+        delattr(builtins, fitness.NAME)
+    return score
+
+
+def test_soft_assertions_go_on_and_count() -> None:
+    text = "def test():\n    assert f(1) == 1\n    assert f(2) == 3\n    for n in range(3):\n        assert f(n) == n, 'no'\n    assert boom()\n"
+    score = soft_run(text, f=lambda x: x)
+    assert (score.passed, score.misses) == (4, 2)
+    assert score.value(6) > 4 / 6
+
+
+def test_an_expected_exception_is_one_assertion() -> None:
+    text = "def test():\n    with raises(ValueError):\n        int('x')\n    with raises(KeyError):\n        pass\n"
+    fitness.Soft.caught = (Exception, pytest.fail.Exception)
+    score = soft_run(text, raises=pytest.raises)
+    assert (score.passed, score.misses) == (1, 1)
+
+
+# Observing
+
+
+def entry(a: int, *rest: int, b: int = 1, **more: int) -> int:
+    return _inner(a + b)
+
+
+def _inner(x: int) -> int:
+    if x > 100:
+        return 0
+    return x
+
+
+def test_calls_from_outside_are_recorded_with_copies_and_inner_ones_are_not() -> None:
+    here = entry.__code__.co_filename
+    data = [1, 2]
+    outside = eval(compile("lambda f, data: f(1, 2, 3, b=4, c=data)", "elsewhere.py", "eval"))
+    with recording(lambda name: name == here) as calls:
+        outside(entry, data)
+    data.append(3)
+    (call,) = calls
+    assert call.key[1] == entry.__code__.co_firstlineno
+    assert call.arguments == {"a": 1, "b": 4, "rest": (2, 3), "more": {"c": [1, 2]}}
+
+
+def test_lines_that_ran_are_traced() -> None:
+    here = entry.__code__.co_filename
+    with tracing(lambda name: name == here) as trace:
+        entry(1)
+    (lines,) = [trace.lines[path] for path in trace.lines]
+    first = _inner.__code__.co_firstlineno
+    assert {first + 1, first + 3} <= lines
+    assert first + 2 not in lines
+
+
+# Inputs and behaviour
+
+
+def test_mutants_keep_types_and_ranges_and_are_deterministic() -> None:
+    calls = [
+        Call(("m.py", 1), {"xs": [3, 4], "word": "abc"}, ("xs", "word")),
+        Call(("m.py", 1), {"xs": [9], "word": "z"}, ("xs", "word")),
+    ]
+    made = list(inputs.mutants(calls, 40))
+    assert len(made) >= 20
+    assert [m.arguments for m in made] == [m.arguments for m in inputs.mutants(calls, 40)]
+    for call in made:
+        assert all(isinstance(x, int) for x in call.arguments["xs"])
+        assert isinstance(call.arguments["word"], str)
+    assert calls[0].arguments == {"xs": [3, 4], "word": "abc"}
+
+
+def test_objects_are_mutated_by_their_fields() -> None:
+    class Cart:
+        def __init__(self) -> None:
+            self.items = [1, 2]
+            self.limit = 3
+
+    call = Call(("m.py", 1), {"self": Cart()}, ("self",))
+    shown = {canonical(m.arguments["self"]) for m in inputs.mutants([call], 20)}
+    assert len(shown) >= 3
+    assert canonical(call.arguments["self"]) == "Cart(items=[1, 2], limit=3)"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (2.0, 2, True),
+        (0.1 + 0.2, 0.3, True),
+        ([1], (1,), False),
+        ({2, 1}, {1, 2}, True),
+        (True, 1, False),
+        (iter([1]), iter([1]), True),
+    ],
+)
+def test_values_that_mean_the_same_have_the_same_text(one: Any, other: Any, same: bool) -> None:
+    assert (canonical(one) == canonical(other)) is same
+
+
+def test_examples_of_a_docstring() -> None:
+    def double(x: int) -> int:
+        """Twice x.
+
+        >>> double(2)
+        4
+
+        double(5) == 10, and double([1]) ➞ [1, 1]
+        """
+        return x * 2
+
+    found = list(of_function(double))  # type: ignore[arg-type]
+    assert [e.expected for e in found] == [4, 10, [1, 1]]
+    assert all(passes(type(e)(e.expression, e.expected, {"double": double})) for e in found)
+    assert not passes(type(found[0])("1 == 1", 1, {}))
+
+
+# Choosing
+
+
+def plausible(operator: str, weight: float, n: int = 1) -> Plausible:
+    return Plausible(Candidate("m.py", (Edit(0, 0, str(n)),), operator, weight, 1, "f", operator, True), {}, {}, n)
+
+
+def compared(*answers: list[str], examples: tuple[int, ...] = ()) -> Comparison:
+    held = [0, *(examples or (0,) * len(answers))]
+    versions = [Behaviour(a, held[i]) for i, a in enumerate([["?"] * len(answers[0]), *answers])]
+    return Comparison([f"f({i})" for i in range(len(answers[0]))], 3, versions)
+
+
+SAME = [str(i) for i in range(20)]
+OTHER = [*SAME[:-1], "other"]
+
+
+def test_patches_that_agree_are_one_group_of_high_confidence() -> None:
+    choices = choose([plausible("a/x", 0.1), plausible("b/y", 0.05)], compared(SAME, SAME))
+    assert [c.confidence for c in choices] == ["high", "high"]
+    assert choices[0].alternatives == ()
+
+
+def test_a_difference_is_shown_and_lowers_confidence() -> None:
+    choices = choose([plausible("a/x", 0.1), plausible("b/y", 0.09)], compared(SAME, OTHER))
+    assert choices[0].confidence == "medium"
+    ((other, shown),) = choices[0].alternatives
+    assert other.candidate.operator == "b/y"
+    assert shown == "f(19) → other here, 19 in the chosen patch"
+
+
+def test_docstring_examples_outweigh_the_prior() -> None:
+    choices = choose([plausible("a/x", 0.1), plausible("b/y", 0.05)], compared(SAME, OTHER, examples=(0, 2)))
+    assert choices[0].plausible.candidate.operator == "b/y"
+
+
+def test_one_answer_to_everything_comes_last() -> None:
+    comparison = compared(["7"] * 20, SAME)
+    comparison.versions[0].answers = OTHER
+    choices = choose([plausible("return/constant", 0.1), plausible("b/y", 0.02)], comparison)
+    assert choices[0].plausible.candidate.operator == "b/y"
+
+
+def test_edits_found_together_are_never_of_high_confidence() -> None:
+    assert choose([plausible("a/x + b/y", 0.1)], compared(SAME))[0].confidence == "medium"
+
+
+def test_without_answers_nothing_is_certain() -> None:
+    assert choose([plausible("a/x", 0.1)], Comparison())[0].confidence == "medium"
+
+
+def test_one_of_each_behaviour_comes_before_the_second_of_any() -> None:
+    found = [plausible("a/x", 0.5), plausible("a/y", 0.4), plausible("b/z", 0.01)]
+    order = [c.plausible.candidate.operator for c in choose(found, compared(SAME, SAME, OTHER))]
+    assert order == ["a/x", "b/z", "a/y"]
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"x = 1\r\ny = 2", b"\xef\xbb\xbfx = '\xc3\xa9'\n", b"# coding: latin-1\nx = '\xe9'\n", b"x = 1\ny = 2\r\n"],
+)
+def test_bytes_survive_the_way_to_text_and_back(raw: bytes) -> None:
+    assert encode(decode(raw), raw) == raw
+
+
+def test_new_lines_end_as_the_file_s_lines_do_and_the_others_stay(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_bytes(b"x = 1\r\ny = 2\r\nz = 3\n")
+    files = Files(str(tmp_path), ["m.py"])
+    assert files.source("m.py") is not None
+    candidate = Candidate("m.py", (Edit(0, 0, "w = 0\n"),), "a/b", 1.0, 1, "<module>", "", False)
+    assert files.after(candidate) == b"w = 0\r\nx = 1\r\ny = 2\r\nz = 3\n"
+
+
+def test_tests_and_protected_files_are_not_editable(tmp_path: Path) -> None:
+    for name in ("a.py", "tests/test_a.py", "conftest.py", "pkg/b.py", "pkg/secret.py", "venv/lib/c.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert editable_files(tmp_path, "", Settings(protect=("pkg/secret.py",))) == ("a.py", "pkg/b.py")
+    assert editable_files(tmp_path, "", Settings(allow=("pkg/**",))) == ("pkg/b.py", "pkg/secret.py")
+
+
+def test_a_pool_without_knowledge_changes_nothing_unknown() -> None:
+    marker = functools.partial(print)
+    assert inputs.Pool([], random.Random(0)).mutated("x", marker) is marker
