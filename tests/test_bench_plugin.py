@@ -199,7 +199,8 @@ def test_malformed_records_are_named_in_the_header_and_the_results(tmp_path: Pat
     assert record["task_id"] == "line 2" and record["dropped"] is True
 
 
-def test_a_killed_run_keeps_what_was_finished(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("end", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 2)])
+def test_a_run_that_is_ended_keeps_what_was_finished(tmp_path: Path, end: signal.Signals, code: int) -> None:
     conftest = """\
 import time
 
@@ -217,11 +218,14 @@ def pytest_runtest_setup(item):
             if found and found[0].read_text().count("\n") >= 1:
                 break
             time.sleep(0.05)
+        process.send_signal(end)
+        assert process.wait(timeout=60) == code
     finally:
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
     [results] = load(["selfheal-bench"], tmp_path)
     assert [line.task_id for line in results.lines] == ["half_life"]
+    assert ("metric" in lines(tmp_path)[-1]) is (end == signal.SIGINT)
 
 
 def test_without_a_terminal_reporter_results_are_written_all_the_same(tmp_path: Path) -> None:

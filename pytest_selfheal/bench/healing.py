@@ -50,6 +50,8 @@ class Runner:
                 [str(folder / path) for path in task.tests if _is_test(path)], self._settings(task), rootdir=folder
             )
             healing, cpu = time.perf_counter() - began, _cpu() - cpu
+        if report.stop == "interrupted":
+            raise KeyboardInterrupt  # healing ends in an orderly way, and so must the benchmark
         self._charge(report)
         line = self._scored(task, number, report)
         spent = time.perf_counter() - started

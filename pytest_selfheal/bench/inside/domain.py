@@ -11,7 +11,6 @@ import copy
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -21,22 +20,21 @@ Place = tuple[Any, ...]
 _WORDS = re.compile(r"\w+|\W+")
 
 
-@dataclass
 class Slot:
     """What was seen at one place."""
 
-    types: set[type] = field(default_factory=set)
-    numbers: list[Any] = field(default_factory=list)
-    lengths: set[int] = field(default_factory=set)
-    alphabet: set[str] = field(default_factory=set)
-    words: set[str] = field(default_factory=set)
-    values: list[Any] = field(default_factory=list)
-    is_sorted: bool = True
-    is_unique: bool = True
-    sizes_seen: int = 0
+    # A plain class: dataclasses would cost every scorer's process half of its start.
+    def __init__(self) -> None:
+        self.numbers: list[Any] = []
+        self.lengths: set[int] = set()
+        self.alphabet: set[str] = set()
+        self.words: set[str] = set()
+        self.values: list[Any] = []
+        self.is_sorted = True
+        self.is_unique = True
+        self.sizes_seen = 0
 
     def see(self, value: Any) -> None:
-        self.types.add(type(value))
         if len(self.values) < 200:
             self.values.append(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
