@@ -136,12 +136,12 @@ class Trial:
     def _failing_still_fail(self, run: ChildRun, repeat: int) -> Verdict | None:
         still: list[str] = []
         passed: list[str] = []
+        self.new_failures = ()
         for nodeid in self.failing:
             if nodeid in self.collecting:
                 tests = [other for other in run.collected if other.partition("::")[0] == nodeid.partition("::")[0]]
                 ok = run.outcomes.get(nodeid) != "error" and bool(tests)
-                new = tuple(f for f in run.failures if f.nodeid in tests)
-                self.new_failures = new
+                self.new_failures += tuple(f for f in run.failures if f.nodeid in tests)
                 passed += [other for other in tests if run.outcomes.get(other) == "passed"] if ok else []
             else:
                 ok = run.outcomes.get(nodeid) == "passed"
