@@ -141,6 +141,7 @@ class _Catcher:
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
+        self.failed_subtest = False
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -157,28 +158,22 @@ class _Catcher:
         if call.excinfo is not None and self.error is None:
             self.error = call.excinfo.value
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # Only subtests are logged here; their test's own report may pass all the same.
+        self.failed_subtest = self.failed_subtest or report.failed
+
 
 def _full(item: pytest.Item) -> None:
-    _forget_subtests(item.config)
     catcher = _Catcher()
     item.config.pluginmanager.register(catcher)
     try:
         reports = runtestprotocol(item, log=False, nextitem=None)
     finally:
         item.config.pluginmanager.unregister(catcher)
-    if any(report.failed for report in reports):
+    if catcher.failed_subtest or any(report.failed for report in reports):
         raise catcher.error or Failed(str(reports[-1].longrepr)[:200])
     if not any(report.when == "call" and report.passed for report in reports):
         raise Failed("skipped")
-
-
-def _forget_subtests(config: pytest.Config) -> None:
-    """pytest counts the failed subtests of a test for the whole session, whose end it takes a run of a test to be."""
-    try:
-        from _pytest.subtests import failed_subtests_key
-    except ImportError:  # before pytest 9
-        return
-    config.stash[failed_subtests_key].clear()
 
 
 def signature(error: BaseException | None) -> str:
