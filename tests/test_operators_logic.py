@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from operator_twins import check
+from operator_twins import check, variants
 
 TWINS = [
     ("compare", "def f(a, b):\n    return a < b  # smaller", "def f(a, b):\n    return a <= b  # smaller"),
@@ -89,3 +89,9 @@ def test_replacement_is_bracketed_where_it_binds_too_loosely() -> None:
 
 def test_characters_beyond_ascii_before_an_edit_do_not_shift_it() -> None:
     check("compare", "def f(é, b):\n    return 'ü' + é, é < b", "def f(é, b):\n    return 'ü' + é, é <= b")
+
+
+@pytest.mark.parametrize("operator", ["+", "-"])
+def test_no_sign_where_the_other_operator_says_the_same(operator: str) -> None:
+    found = variants("operands", f"def f(a, b):\n    return a {operator} b\n")
+    assert not [text for text in found if f"{operator} -b" in text]

@@ -39,7 +39,11 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             and (not isinstance(source.parent(node), ast.Subscript) or isinstance(node, ast.Name))
         ):
             parent = source.parent(node)
-            if not (isinstance(parent, ast.Subscript) and parent.value is node):
+            # `a - -b` is `a + b` in disguise, which another operator proposes.
+            disguised = (
+                isinstance(parent, ast.BinOp) and parent.right is node and isinstance(parent.op, (ast.Add, ast.Sub))
+            )
+            if not disguised and not (isinstance(parent, ast.Subscript) and parent.value is node):
                 yield swap(source, node, f"-{source.segment(node)}", "operands/sign/add", level=12)
 
 
