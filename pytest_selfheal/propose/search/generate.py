@@ -80,7 +80,8 @@ def _places(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> list[
         for s in group:
             if s.line:
                 lines[s.line] = max(lines.get(s.line, 0.0), 0.5 + 0.5 * s.score / best)
-        places.append(_Place(region, best / top, lines))
+        focus = frozenset(line for line, factor in lines.items() if factor > 0.75)
+        places.append(_Place(Region(region.source, region.qualname, region.node, focus), best / top, lines))
     return places
 
 

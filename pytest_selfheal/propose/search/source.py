@@ -9,14 +9,15 @@ import re
 import sys
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from types import CodeType
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from pytest_selfheal.propose.search.candidate import Candidate, apply
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_Node = TypeVar("_Node", bound=ast.AST)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef)
 
@@ -65,10 +66,19 @@ def precedence(node: ast.expr) -> int:
 class Region:
     """The part of a source that one round of operators works on: a function with its body, or the module level."""
 
-    def __init__(self, source: Source, qualname: str, node: FunctionNode | ast.Module) -> None:
+    def __init__(
+        self, source: Source, qualname: str, node: FunctionNode | ast.Module, focus: frozenset[int] = frozenset()
+    ) -> None:
         self.source = source
         self.qualname = qualname
         self.node = node
+        self.focus = focus
+        """Suspicious lines: what stands on them comes first, so that a cap cuts off the rest."""
+
+    def _ordered(self, nodes: Iterable[_Node]) -> tuple[_Node, ...]:
+        if not self.focus:
+            return tuple(nodes)
+        return tuple(sorted(nodes, key=lambda n: getattr(n, "lineno", 0) not in self.focus))
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -87,12 +97,12 @@ class Region:
             yield from self._walk(child)
 
     def of(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-        return (node for node in self.nodes if isinstance(node, kinds))
+        return iter(self._ordered(node for node in self.nodes if isinstance(node, kinds)))
 
     @cached_property
     def expressions(self) -> tuple[ast.expr, ...]:
         """Expressions that are read (no targets, annotations or docstrings)."""
-        return tuple(
+        return self._ordered(
             node
             for node in self.nodes
             if isinstance(node, ast.expr)
@@ -105,7 +115,7 @@ class Region:
 
     @cached_property
     def statements(self) -> tuple[ast.stmt, ...]:
-        return tuple(
+        return self._ordered(
             node for node in self.nodes if isinstance(node, ast.stmt) and not self.source.is_docstring_statement(node)
         )
 
