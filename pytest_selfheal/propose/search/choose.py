@@ -7,10 +7,11 @@ others master, is worth less. When nearly all the worth is in one group, the tes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pytest_selfheal.propose.search.behaviour import UNKNOWN, Behaviour, Comparison
+from pytest_selfheal.propose.search.candidate import Candidate
 from pytest_selfheal.propose.search.search import Plausible
 from pytest_selfheal.types import Confidence
 
@@ -42,8 +43,13 @@ class _Group:
     worth: float = 0.0
 
 
-def choose(found: Sequence[Plausible], comparison: Comparison) -> list[Choice]:
-    """``comparison`` has the unpatched code's answers first, then those of ``found`` in its order (as many as there are)."""
+def choose(
+    found: Sequence[Plausible], comparison: Comparison, located: Callable[[Candidate], bool] = lambda candidate: True
+) -> list[Choice]:
+    """``comparison`` has the unpatched code's answers first, then those of ``found`` in its order (as many as there are).
+
+    ``located`` says whether it is clear enough that the fault lies where a candidate changes the code.
+    """
     groups = _grouped(found, comparison)
     for group in groups:
         group.members.sort(key=lambda p: -p.candidate.weight)
@@ -52,7 +58,11 @@ def choose(found: Sequence[Plausible], comparison: Comparison) -> list[Choice]:
     total = sum(group.worth for group in groups) or 1.0
     choices: list[Choice] = []
     for number, group in enumerate(groups):
-        confidence = _confidence(group, group.worth / total, comparison) if number == 0 else "low"
+        confidence: Confidence = "low"
+        if number == 0:
+            confidence = _confidence(group, group.worth / total, comparison)
+            if confidence == "high" and not located(group.members[0].candidate):
+                confidence = "medium"
         others = tuple(
             (other.members[0], _difference(group.behaviour, other.behaviour, comparison))
             for other in groups

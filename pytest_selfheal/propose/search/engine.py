@@ -45,6 +45,8 @@ MAX_IMPORTED = 12
 """Files that are suspects although no test ran a line of them."""
 LONG_TEST_FILE = 20_000
 """Characters beyond which only the failing functions of a test file are read for ingredients."""
+FEW_SUSPECTS = 12
+"""So many functions may run in the failing tests before coverage alone locates nothing with high confidence."""
 WAIT_TICK = 0.02
 ENDLESS = 0.3
 """CPU seconds to watch a test that ran into its time limit."""
@@ -84,6 +86,7 @@ class Engine:
         self.usage = Usage()
         self.close = child.channel_fds()
         self.budget = Budget(self.orders.cpu_seconds, self.orders.wall_seconds, self.usage)
+        self.suspect_functions = 0
         self.scratch = Path(self.orders.go_on).parent / "engine"
 
     def send(self, event: str, **data: Any) -> None:
@@ -110,7 +113,7 @@ class Engine:
             return
         search = self._search(harness, live, sources, texts)
         for number, group in enumerate(search.run(), 1):
-            choices = choose(group, self._compared(group, harness, live))
+            choices = choose(group, self._compared(group, harness, live), self._located)
             self.send("patches", number=number, tried=search.tried, patches=described(choices, self.files))
             if not self._told_to_go_on(number):
                 return
@@ -179,7 +182,8 @@ class Engine:
             harness.wall,
         )
         ways = [test.way + ("+soft" if test.soft else "") for test in harness.failing]
-        self.send("ready", suspects=len({(s.path, s.function) for s in places}), ways=sorted(set(ways)))
+        self.suspect_functions = len({(s.path, s.function) for s in places if s.function != "<module>"})
+        self.send("ready", suspects=self.suspect_functions, ways=sorted(set(ways)))
         return Search(
             harness,
             self._screener(harness, live, {*absolute.values(), *texts}),
@@ -218,6 +222,14 @@ class Engine:
         yield from generate(sources, places, context)
 
     # ------------------------------------------------------------------ results
+
+    def _located(self, candidate: Candidate) -> bool:
+        """Few functions ran, or the failure itself names this one: then a small change elsewhere is unlikely to pass."""
+        if self.suspect_functions <= FEW_SUSPECTS:
+            return True
+        name = candidate.function.rpartition(".")[2]
+        frames = [frame for failure in self.diagnosis.failures for link in failure.chain for frame in link.frames]
+        return any(frame.function.rpartition(".")[2] == name for frame in frames)
 
     def _compared(self, group: list[Plausible], harness: Harness, live: LiveFunctions) -> Comparison:
         """What plausible patches do on observed and mutated inputs; ``group`` is put in the order of the versions."""

@@ -135,10 +135,15 @@ class Harness:
                     chosen.append((way, measure) if way != "full" else None)
                     break
         self._soften()
-        return [
-            (*way, self._softly(timer, dict(test.ways)[way[0]], test.limit)) if way is not None else None
-            for test, way in zip(tests, chosen, strict=True)
-        ]
+        found: list[_Cheap | None] = []
+        for test, pick in zip(tests, chosen, strict=True):
+            if pick is None:
+                found.append(None)
+            elif not pick[1][0]:  # it passes: there is nothing to come nearer to
+                found.append((*pick, (True, 1, 1.0)))
+            else:
+                found.append((*pick, self._softly(timer, dict(test.ways)[pick[0]], test.limit)))
+        return found
 
     def _softly(self, timer: Timer, run: items.Run, limit: float) -> _Softly:
         self._score.reset()

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pytest_selfheal.judge.workspace import Workshop
     from pytest_selfheal.settings import Settings
 
-PASSING_SECONDS = 2.0
-"""Passing tests of the failing tests' files are run again for each plausible patch, up to so many seconds of them."""
-MAX_PASSING = 60
+PASSING_SHARE = 0.06
+"""Passing tests of the failing tests' files are run again for each plausible patch, up to this share of the CPU seconds."""
+MAX_PASSING = 200
 START_SECONDS = 30.0
 MAX_PATCHES = 8
 """Patches of one group that are proposed; the others are hardly better than chance."""
@@ -109,7 +109,7 @@ class _EngineRun:
         project = self._workshop.project
         files = {nodeid.partition("::")[0] for nodeid in self._diagnosis.nodeids}
         found: list[str] = []
-        budget = PASSING_SECONDS
+        budget = PASSING_SHARE * self._settings.cpu_seconds
         candidates = [n for n, o in project.outcomes.items() if o == "passed" and n.partition("::")[0] in files]
         for nodeid in sorted(candidates, key=lambda n: (project.durations.get(n, 0.0), n)):
             budget -= project.durations.get(nodeid, 0.0)

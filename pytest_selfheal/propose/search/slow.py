@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.metadata
+import marshal
 import os
 import pickle
 import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +53,8 @@ class Result:
     """nodeid → passed | failed | skipped | error; a file that cannot be collected is an ``error`` under its own name."""
     collected: tuple[str, ...] = ()
     cpu: float = 0.0
+    compiled: dict[str, bytes] = field(default_factory=dict)
+    """Marshalled code of files that this run had to compile; the zygote keeps it for the next one."""
 
 
 class Zygote:
@@ -123,6 +128,7 @@ def _exactly(channel: socket.socket, count: int) -> bytes:
 
 def _serve(channel: socket.socket) -> None:
     usage = Usage()
+    compiled: dict[str, bytes] = {}
     while True:
         try:
             kind, body = _receive(channel)
@@ -132,27 +138,33 @@ def _serve(channel: socket.socket) -> None:
             for name in body:
                 with contextlib.suppress(BaseException):
                     importlib.import_module(name)
+            _remember_distributions()
             _send(channel, None)
             continue
         before = usage.seconds
         # A bound method: called in the child only.
-        result = fork.call(_Run(body).run, body.timeout, usage, (channel.fileno(),)) or Result()
+        result = fork.call(_Run(body, compiled).run, body.timeout, usage, (channel.fileno(),)) or Result()
         result.cpu = usage.seconds - before
+        compiled.update(result.compiled)
+        result.compiled = {}
         _send(channel, result)
 
 
 class _Run:
     """One pytest run in a fork of the zygote, with one file replaced."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, compiled: Mapping[str, bytes]) -> None:
         self.order = order
+        self.compiled = compiled
         self.asked = frozenset(order.nodeids)
         self.result = Result()
 
     def run(self) -> Result:
         _replace(self.order.path, self.order.content)
+        _remember_code(self.order.path, self.compiled, self.result.compiled)
+        _say_nothing()
         sys.dont_write_bytecode = True
-        pytest.main(list(self.order.arguments), plugins=[self])
+        pytest.main([*self.order.arguments, "--tb=no"], plugins=[self])
         return self.result
 
     @pytest.hookimpl(trylast=True)
@@ -175,7 +187,11 @@ class _Run:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         if self.order.first_failure and self.result.outcomes.get(nodeid) != "passed":
-            raise KeyboardInterrupt  # the verdict is clear, and pytest ends its session at once
+            fork.finish(self.result)  # the verdict is clear
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        fork.finish(self.result)  # nobody reads what pytest and its plugins do at their end
 
 
 def _replace(path: str, content: bytes) -> None:
@@ -193,3 +209,64 @@ def _replace(path: str, content: bytes) -> None:
 
     SourceFileLoader.get_data = get_data  # type: ignore[method-assign,assignment]
     SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign,assignment]
+
+
+def _remember_code(patched: str, known: Mapping[str, bytes], made: dict[str, bytes]) -> None:
+    """Compile each file other than the patched one only once in the zygote's life: nothing writes bytecode here."""
+    from _pytest.assertion import rewrite
+
+    compile_source = SourceFileLoader.source_to_code
+    rewrite_test = rewrite._rewrite_test
+
+    def source_to_code(self: SourceFileLoader, data: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+        key = f"import {path}"
+        if os.path.realpath(path) == patched:
+            return compile_source(self, data, path, *args, **kwargs)
+        if key in known:
+            return marshal.loads(known[key])
+        code = compile_source(self, data, path, *args, **kwargs)
+        made[key] = marshal.dumps(code)
+        return code
+
+    def rewritten(fn: Path, config: pytest.Config) -> Any:
+        key = f"rewrite {fn}"
+        if key in known:
+            return fn.stat(), marshal.loads(known[key])
+        stat, code = rewrite_test(fn, config)
+        made[key] = marshal.dumps(code)
+        return stat, code
+
+    SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign,assignment]
+    rewrite._rewrite_test = rewritten
+
+
+def _say_nothing() -> None:
+    """No time for explanations that nobody reads, no warning about plugins that the zygote has imported already."""
+    from _pytest.assertion import rewrite, util
+
+    vars(util).update(assertrepr_compare=lambda *args, **kwargs: None)
+    vars(rewrite).update(_saferepr=lambda obj: "…", _format_explanation=lambda explanation: explanation)
+    rewrite.AssertionRewritingHook._warn_already_imported = lambda self, name: None  # type: ignore[method-assign]
+
+
+class _Distribution:
+    """An installed distribution whose entry points were read once; pytest asks for them at every start."""
+
+    def __init__(self, real: importlib.metadata.Distribution) -> None:
+        self._real = real
+        self.entry_points = real.entry_points
+        self.metadata = real.metadata
+        self.version = real.version
+        plugin = any(entry.group == "pytest11" for entry in self.entry_points)
+        self.files = real.files if plugin else None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+def _remember_distributions() -> None:
+    try:
+        known = [_Distribution(real) for real in importlib.metadata.distributions()]
+    except Exception:  # a broken installation somewhere: let pytest find its way as always
+        return
+    importlib.metadata.distributions = lambda **context: iter(known)  # type: ignore[assignment]
