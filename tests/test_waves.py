@@ -1,0 +1,49 @@
+"""What nobody could see while a module did not collect is healed in a second wave, on top of the first patch."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from pytest_selfheal.testing import Example
+
+FAST = ("--selfheal", "--selfheal-effort", "fast", "-p", "no:cacheprovider")
+
+
+def test_a_second_fault_behind_a_syntax_error(tmp_path: Path) -> None:
+    example = Example(
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\naddopts = --continue-on-collection-errors\n",
+            "calc.py": "def add(a, b):\n    return a - b\n\n\ndef twice(n)\n    return n * 2\n",
+            "test_calc.py": (
+                "from calc import add, twice\n\n\ndef test_add():\n    assert add(1, 2) == 3\n    assert add(4, 4) == 8\n\n\n"
+                "def test_twice():\n    assert twice(4) == 8\n"
+            ),
+        },
+        tmp_path,
+    ).git()
+    before = example.bytes()
+    result = example.run(*FAST)
+    report = result.report
+    assert [failure["status"] for failure in report["failures"]] == ["healed", "healed"], result.stdout
+    assert example.bytes() == before
+    second = next((result.run_dir / "patches").glob("0002-*.patch"))
+    subprocess.run(["git", "apply", str(second)], cwd=tmp_path, check=True)
+    assert (tmp_path / "calc.py").read_text() == "def add(a, b):\n    return a + b\n\n\ndef twice(n):\n    return n * 2\n"
+    subprocess.run(["git", "checkout", "-q", "."], cwd=tmp_path, check=True)
+    subprocess.run(["git", "apply", str(result.run_dir / "all.patch")], cwd=tmp_path, check=True)
+    assert "return a + b" in (tmp_path / "calc.py").read_text()
+
+
+def test_a_stub_needs_a_model_and_says_so(tmp_path: Path) -> None:
+    example = Example(
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\n",
+            "calc.py": 'def add(a, b):\n    """Sum."""\n    raise NotImplementedError\n',
+            "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+        },
+        tmp_path,
+    )
+    [failure] = example.run(*FAST).report["failures"]
+    assert (failure["status"], failure["reason"]) == ("unhealed", "no_candidate")
+    assert "--selfheal-model" in next((tmp_path / ".selfheal/latest/failures").glob("*.md")).read_text()
