@@ -168,7 +168,7 @@ def no_reporter(result: Result) -> None:
         Cell("by nodeid", ("test_calc.py::test_add",)),
         Cell("--pyargs", ("--pyargs", "test_calc")),
         Cell("--co", ("--co",), code=0, healed=None),
-        Cell("--pdb", ("--pdb",), healed=None, check=nothing_healed_and_said_so),
+        Cell("--pdb", ("--pdb",), code=2, healed=None, check=nothing_healed_and_said_so),
         Cell("-s", ("-s",)),
         Cell("--capture=sys", ("--capture=sys",)),
         Cell("--tb=native", ("--tb=native",)),

@@ -33,8 +33,8 @@ from calc import add
 
 
 def test_add():
-    odd = b"\\x80".decode("ascii", "surrogateescape")
-    assert odd and add(1, 2) == 3, odd
+    odd = b"\\x80".decode("ascii", "surrogateescape")  # among the locals, which we keep
+    assert add(1, 2) == 3
     assert add(-1, 4) == 3
 """
 ASYNC = """\
@@ -459,7 +459,7 @@ COV = ("pytest_cov",)
             plugins=("timeout",),
             needs=("pytest_timeout",),
             healed=1,
-            fixed="+        n -= 1",
+            fixed=r"\+ +n -= 1\n",
             check=it_is_a_timeout,
         ),
         Cell(
@@ -516,7 +516,7 @@ COV = ("pytest_cov",)
         ),
         Cell(
             "django, TestCase and --ds",
-            ("--ds=site_settings",),
+            ("--ds=site_settings", "--selfheal-effort", "normal"),
             test=DJANGO_TESTCASE,
             files=DJANGO,
             plugins=("django",),

@@ -1,0 +1,76 @@
+"""What the plugin costs when nothing is red: 3,000 tests with ``-p no:selfheal``, without any flag, and with ``--selfheal``.
+
+    python benchmarks/idle.py [--tests 3000] [--runs 7]
+
+Plugin autoload is off but for ours, so that other plugins add no noise. The three ways take turns, in a new order each round;
+reported are medians of user plus system CPU seconds (wall time tells more about the machine) and their ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WAYS = {
+    "off": ["-p", "no:selfheal"],
+    "flags absent": ["-p", "selfheal"],
+    "--selfheal": ["-p", "selfheal", "--selfheal"],
+}
+
+
+def make_project(folder: Path, tests: int) -> None:
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    per_file = 100
+    for number in range(-(-tests // per_file)):
+        count = min(per_file, tests - number * per_file)
+        body = "".join(f"\n\ndef test_{n}():\n    assert sum(range({n % 9})) >= 0\n" for n in range(count))
+        (folder / f"test_{number:03}.py").write_text(body.lstrip("\n"))
+
+
+def cpu_seconds(folder: Path, arguments: list[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else our modules would be compiled again in each run
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{command} ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tests", type=int, default=3000)
+    parser.add_argument("--runs", type=int, default=7)
+    options = parser.parse_args()
+    seen: dict[str, list[float]] = {name: [] for name in WAYS}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_project(folder, options.tests)
+        cpu_seconds(folder, WAYS["--selfheal"])  # bytecode and file cache
+        for round_number in range(options.runs):
+            order = list(WAYS)
+            random.Random(round_number).shuffle(order)
+            for way in order:
+                seen[way].append(cpu_seconds(folder, WAYS[way]))
+    base = statistics.median(seen["off"])
+    print(f"{options.tests} green tests, medians of {options.runs} runs, CPU seconds")
+    for way, values in seen.items():
+        middle = statistics.median(values)
+        spread = f"{min(values):.2f} to {max(values):.2f}"
+        paired = statistics.median(v / b for v, b in zip(values, seen["off"], strict=True))
+        print(
+            f"{way:>13}: {middle:6.2f}  ({spread})  {100 * (middle / base - 1):+5.1f} %  paired {100 * (paired - 1):+5.1f} %"
+        )
+
+
+if __name__ == "__main__":
+    main()
