@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from pytest_selfheal.types import is_doctest
 
 # Destinations of options that a child must not repeat, and why.
 _DROPPED = {
@@ -91,6 +90,8 @@ class Project:
     @cached_property
     def _collected(self) -> frozenset[str]:
         """Files that tests were collected from, but for doctests of the code itself."""
+        from pytest_selfheal.types import is_doctest  # a green run imports this module, and has no use for those types
+
         return frozenset(
             self.from_top(nodeid.partition("::")[0])
             for nodeid in self.outcomes
