@@ -233,6 +233,7 @@ def test_a_crash_leaves_each_file_old_or_new_and_the_next_command_cleans_up(
     subprocess.run([sys.executable, "-c", CRASH, str(run.folder), str(moment), command], check=False, timeout=60)
     for each in changes:
         assert tree.read(each.path) in (each.before, each.after)
+    assert set(tree.bytes()) == {".gitignore", "calc.py", "text.py"}  # nothing lies beside them
     # Whatever was half done is done or undone as a whole by the next command.
     result = apply_patches(run, run.select([]))
     assert not result.refused
@@ -240,6 +241,7 @@ def test_a_crash_leaves_each_file_old_or_new_and_the_next_command_cleans_up(
     undo_patches(run.base, run.top)
     assert {each.path: tree.read(each.path) for each in changes} == {each.path: each.before for each in changes}
     assert {entry.state for entry in entries(run.base)} == {"undone"}
+    assert not list((run.base / "journal").glob(".*"))
 
 
 def test_a_file_that_cannot_be_written_takes_the_whole_patch_back(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,10 +249,10 @@ def test_a_file_that_cannot_be_written_takes_the_whole_patch_back(tree: Tree, mo
     before = tree.bytes()
     real = journal.replace_file
 
-    def full_disk(path: Path, content: bytes, mode: int | None = None) -> None:
+    def full_disk(path: Path, content: bytes, mode: int | None = None, scratch: Path | None = None) -> None:
         if path.name == "text.py":
             raise OSError(28, "No space left on device", str(path))
-        real(path, content, mode)
+        real(path, content, mode, scratch)
 
     monkeypatch.setattr(journal, "replace_file", full_disk)
     with pytest.raises(RecordError, match=r"cannot write text\.py: no space left on device"):

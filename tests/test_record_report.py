@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import threading
+import time
 from pathlib import Path
 
 import jsonschema
@@ -233,10 +234,16 @@ def test_runs_are_found_above_and_below_and_the_newest_wins(tree: Tree, tmp_path
     (tree.top / "a/b").mkdir(parents=True)
     for start in (tmp_path, tree.top, tree.top / "a/b", tree.top / ".selfheal"):
         assert find_base(start) == (tree.top / ".selfheal").resolve()
-    newer = tree.top / "a/.selfheal/runs/99991231T000000Z-abcd"
+    newer = tree.top / "a/.selfheal/runs" / time.strftime("%Y%m%dT%H%M%SZ-zzzz", time.gmtime())
     newer.mkdir(parents=True)
     (newer / "trace.jsonl").touch()
     assert find_base(tree.top) == (tree.top / "a/.selfheal").resolve()
+
+
+def test_a_run_from_before_the_clock_was_set_back_is_not_the_newest(tree: Tree) -> None:
+    old = tree.record(healed_outcome()).folder
+    old.rename(old.with_name("29991231T000000Z-abcd"))
+    assert tree.record(unhealed_outcome("0001")).folder == find_run(tree.top)
 
 
 def test_a_failure_report_says_why_what_was_tried_and_what_next(tree: Tree) -> None:

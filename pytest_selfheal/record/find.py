@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def find_base(start: Path) -> Path | None:
     ``start`` may itself be such a folder (``--selfheal-dir``).
     """
     bases = list(dict.fromkeys(base.resolve() for base in _candidates(start.resolve())))
-    return max(bases, key=lambda base: max(run.name for run in runs(base)), default=None)
+    return max(bases, key=lambda base: _age(runs(base)[-1]), default=None)
 
 
 def _candidates(start: Path) -> Iterable[Path]:
@@ -37,13 +38,19 @@ def _candidates(start: Path) -> Iterable[Path]:
 def runs(base: Path) -> list[Path]:
     """Folders of the runs below ``base``, oldest first."""
     try:
-        return sorted(
+        found = [
             folder
             for folder in (base / "runs").iterdir()
             if (folder / "trace.jsonl").exists() or (folder / "report.json").exists()
-        )
+        ]
     except OSError:
         return []
+    return sorted(found, key=_age)
+
+
+def _age(run: Path) -> tuple[bool, str]:
+    """Sorts runs by age. One with a date to come was made before somebody set the clock back: older than today's."""
+    return run.name <= time.strftime("%Y%m%dT%H%M%S~", time.gmtime()), run.name
 
 
 def find_run(start: Path) -> Path:

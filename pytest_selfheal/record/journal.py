@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pytest_selfheal.errors import RecordError, SelfhealError
 from pytest_selfheal.record.apply import Plan, plan
 from pytest_selfheal.record.patch import merge3, read_bytes
-from pytest_selfheal.record.run_dir import exclusive, replace_file, writing
+from pytest_selfheal.record.run_dir import TEMPORARY, exclusive, replace_file, writing
 from pytest_selfheal.record.stored import StoredPatch, StoredRun, full_id
 from pytest_selfheal.types import FileChange
 
@@ -66,7 +66,7 @@ def apply_patches(run: StoredRun, patches: Sequence[StoredPatch]) -> Result:
             entry = _new_entry(run, id, changes)
             _save(entry)
             try:
-                _write_all(run.top, entry, forward=True)
+                _write_all(run.top, entry)
             except BaseException:
                 _roll_back(run.top, entry)
                 raise
@@ -114,6 +114,9 @@ def recover(base: Path, top: Path) -> list[str]:
     Returns the ids of such patches. The caller holds the lock.
     """
     found = []
+    for leftover in (base / "journal").glob(f".*{TEMPORARY}"):
+        with contextlib.suppress(OSError):
+            leftover.unlink()
     for entry in entries(base):
         if entry.state == "applying":
             _roll_back(top, entry)
@@ -137,28 +140,30 @@ def states(base: Path, run: str) -> dict[str, State]:
 # --- one file after the other ----------------------------------------------------------------------------------------
 
 
-def _write_all(top: Path, entry: Entry, forward: bool) -> None:
-    for folder in entry.folders if forward else ():
+def _write_all(top: Path, entry: Entry) -> None:
+    for folder in entry.folders:
         with writing_tree(folder):
             (top / folder).mkdir(exist_ok=True)
     for change in entry.changes:
-        _write(top, change.path, change.after if forward else change.before, entry.modes.get(change.path))
+        _write(top, entry, change.path, change.after)
 
 
-def _write(top: Path, path: str, content: bytes | None, mode: int | None) -> None:
+def _write(top: Path, entry: Entry, path: str, content: bytes | None) -> None:
+    # New files grow beside the journal: a crash leaves nothing in the user's folders.
+    mode, scratch = entry.modes.get(path), entry.file.parent
     with writing_tree(path):
         if content is None:
             (top / path).unlink(missing_ok=True)
         else:
             (top / path).parent.mkdir(parents=True, exist_ok=True)
-            replace_file(top / path, content, mode)
+            replace_file(top / path, content, mode, scratch)
 
 
 def _roll_back(top: Path, entry: Entry) -> None:
     """Old bytes for every file that has the new ones; a file that has neither was edited by somebody else and stays."""
     for change in entry.changes:
         if read_bytes(top / change.path) == change.after:
-            _write(top, change.path, change.before, entry.modes.get(change.path))
+            _write(top, entry, change.path, change.before)
     _remove_folders(top, entry)
     _save(replace(entry, state="undone"))
 
@@ -190,7 +195,7 @@ def _undo(top: Path, entry: Entry, targets: tuple[FileChange, ...]) -> None:
 def _go_on_undoing(top: Path, entry: Entry) -> None:
     for target in entry.targets:
         if read_bytes(top / target.path) == target.before:
-            _write(top, target.path, target.after, entry.modes.get(target.path))
+            _write(top, entry, target.path, target.after)
     _remove_folders(top, entry)
     _save(replace(entry, state="undone", targets=()))
 

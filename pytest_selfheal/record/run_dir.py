@@ -221,25 +221,44 @@ def writing(path: Path) -> Iterator[None]:
         ) from None
 
 
-def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
-    """Write ``content`` to ``path`` by rename: a crash leaves the old bytes or the new ones. ``mode`` defaults to the old file's."""
+def replace_file(path: Path, content: bytes, mode: int | None = None, scratch: Path | None = None) -> None:
+    """Write ``content`` to ``path`` by rename: a crash leaves the old bytes or the new ones.
+
+    ``mode`` defaults to the old file's; its owner stays too where that is allowed. ``scratch`` is the folder in which the
+    new file grows, so that a crash leaves nothing beside ``path``; on another disk than ``path`` it is not used.
+    """
+    try:
+        old: os.stat_result | None = path.stat()
+    except OSError:
+        old = None
     if mode is None:
-        try:
-            mode = stat.S_IMODE(path.stat().st_mode)
-        except OSError:
-            mode = 0o666 & ~_umask()
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".selfheal-tmp")
+        mode = stat.S_IMODE(old.st_mode) if old else 0o666 & ~_umask()
+    folder = scratch if scratch is not None and _same_disk(scratch, path.parent) else path.parent
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:40]}.", suffix=TEMPORARY)
     try:
         with os.fdopen(descriptor, "wb") as handle:
             handle.write(content)
             handle.flush()
             os.fsync(handle.fileno())
+        if old is not None and hasattr(os, "chown") and (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(OSError):
+                os.chown(name, old.st_uid, old.st_gid)
         Path(name).chmod(mode)
         os.replace(name, path)  # noqa: PTH105 - names may be undecodable
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         raise
+
+
+TEMPORARY = ".selfheal-tmp"
+
+
+def _same_disk(first: Path, second: Path) -> bool:
+    try:
+        return first.stat().st_dev == second.stat().st_dev
+    except OSError:
+        return False
 
 
 def _umask() -> int:
