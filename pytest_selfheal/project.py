@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-
 # Destinations of options that a child must not repeat, and why.
 _DROPPED = {
     # selection: the child is told its tests by nodeid
