@@ -29,25 +29,14 @@ Hide = Callable[[str], str]
 
 def render(report: RunReport, hide: Hide = str, events: Iterable[Mapping[str, Any]] = ()) -> str:
     """The page. ``events`` are those of ``trace.jsonl``; without them there is no timeline."""
-    import jinja2
     import pytest
     from markupsafe import Markup
 
     from pytest_selfheal import __version__
 
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pytest_selfheal.record", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) else fit(str(value)),
-    )
-    loader = environment.loader
-    assert loader is not None
-    script = loader.get_source(environment, "report.js")[0]
+    environment, css, script = _assets()
     page = environment.get_template("report.html.j2")
-    return page.render(
+    html: str = page.render(
         report=report,
         totals=words.totals(report),
         causes=[_cause(outcome, hide) for outcome in report.outcomes],
@@ -60,10 +49,30 @@ def render(report: RunReport, hide: Hide = str, events: Iterable[Mapping[str, An
         python=platform.python_version(),
         pytest=pytest.__version__,
         system=platform.platform(),
-        css=Markup(loader.get_source(environment, "report.css")[0] + _colours()),
+        css=Markup(css),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+    return html
+
+
+@lru_cache(maxsize=1)
+def _assets() -> tuple[Any, str, str]:
+    """The template's environment, the style sheet and the script."""
+    import jinja2
+    from markupsafe import Markup
+
+    loader = jinja2.PackageLoader("pytest_selfheal.record", "templates")
+    environment = jinja2.Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if isinstance(value, Markup) else fit(str(value)),
+    )
+    css, script = (loader.get_source(environment, name)[0] for name in ("report.css", "report.js"))
+    return environment, css + _colours(), script
 
 
 def fit(text: str) -> str:
