@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pytest_selfheal.propose.search.examples import of_function
+from pytest_selfheal.propose.search.fork import Timer
+from pytest_selfheal.testgen.inside.purity import Purity
 from pytest_selfheal.testgen.inside.render import Renderer, Unrenderable
 from pytest_selfheal.testgen.inside.subject import Subject
 from pytest_selfheal.testgen.job import Argument, Input
+
+MAX_EXAMPLES = 40
+EXAMPLE_SECONDS = 0.2
+"""CPU seconds."""
 
 
 def by_docstring(subject: Subject) -> Iterator[tuple[Input, Any]]:
@@ -20,6 +27,29 @@ def by_docstring(subject: Subject) -> Iterator[tuple[Input, Any]]:
         given = bound(subject, call)
         if given is not None:
             yield given, example.expected
+
+
+def follow_docstring(subject: Subject) -> None:
+    """Run the examples in the function's docstring as far as they run; whoever watches sees its calls."""
+    text = subject.function.__doc__ or ""
+    if ">>>" not in text:
+        return
+    try:
+        examples = doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return
+    space = dict(subject.function.__globals__)
+    timer, purity = Timer(), Purity()
+    for example in examples[:MAX_EXAMPLES]:
+        try:
+            with purity.guarded():
+                timer.start(EXAMPLE_SECONDS)
+                try:
+                    exec(compile(example.source, "<docstring>", "single"), space)
+                finally:
+                    timer.stop()
+        except BaseException:
+            continue
 
 
 def by_tests(subject: Subject, texts: Iterable[str]) -> Iterator[tuple[Input, Any]]:

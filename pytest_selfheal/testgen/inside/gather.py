@@ -19,11 +19,11 @@ from pytest_selfheal.testgen.inside.vary import Variation
 from pytest_selfheal.testgen.inside.watch import Branch, Seen
 from pytest_selfheal.testgen.job import Input
 
-MAX_TRIED = 600
+MAX_TRIED = 1000
 MAX_MISSES = 400
 FEW = 3
 """With fewer inputs seen, type hints and the like have to help."""
-SHARE = 0.35
+SHARE = 0.5
 """Of the CPU seconds, for trying inputs."""
 
 
@@ -88,10 +88,10 @@ class Gatherer:
             for less in variation.smaller(candidate.input)[:6]:
                 self._try(less)
 
-    def _landmarks(self) -> list[Any]:
-        """Constants of the function: at these, its behaviour changes. Not where tests show what its inputs look like."""
+    def _landmarks(self) -> list[Any] | None:
+        """Constants of the function: at these, its behaviour changes. ``None`` where tests show what its inputs look like."""
         if self._around.job.use == "regression" and len(self._seen.inputs) >= FEW:
-            return []
+            return None
         found = [c for code in self._evaluator.codes for c in code.co_consts if type(c) in (int, float, str)]
         doc = self._subject.function.__doc__
         return [c for c in found if c != doc and not (isinstance(c, str) and len(c) > 20)]

@@ -14,12 +14,13 @@ from pytest_selfheal.judge import child
 from pytest_selfheal.propose.search import fork
 from pytest_selfheal.propose.search.fork import Usage
 from pytest_selfheal.propose.search.swap import LiveFunctions
+from pytest_selfheal.testgen.inside.asserted import follow_docstring
 from pytest_selfheal.testgen.inside.candidate import Surroundings
 from pytest_selfheal.testgen.inside.explore import explore
 from pytest_selfheal.testgen.inside.mutants import codes_of
 from pytest_selfheal.testgen.inside.render import Renderer
 from pytest_selfheal.testgen.inside.subject import Subject, Unreachable, find
-from pytest_selfheal.testgen.inside.watch import Watcher
+from pytest_selfheal.testgen.inside.watch import Seen, Watcher
 from pytest_selfheal.testgen.job import Found, Job, pack
 
 
@@ -110,7 +111,13 @@ class Exploration:
 
     def _explore(self, around: Surroundings, subject: Subject, number: int) -> Found:
         try:
-            return explore(around, subject, self.watcher.seen[number])
+            seen = self.watcher.seen.get(number) or Seen()
+            # The docstring's calls are inputs like those of tests; but what they cover, no test covers.
+            covered = set(seen.lines), set(seen.branches), dict(seen.tests), seen.calls
+            with self.watcher.watching(""):
+                follow_docstring(subject)
+            seen.lines, seen.branches, seen.tests, seen.calls = covered
+            return explore(around, subject, seen)
         except Exception as error:
             if os.environ.get("SELFHEAL_DEBUG"):
                 import traceback

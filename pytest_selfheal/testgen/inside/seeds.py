@@ -36,7 +36,15 @@ _PLAIN: dict[Any, tuple[str, ...]] = {
     frozenset: ("frozenset({1, 2})",),
     object: ("1", '"abc"', "None", "[1, 2]"),
 }
-_FUNCTIONS = ("len", "str", "abs", "bool")
+_NOTHING: frozenset[Name] = frozenset()
+_FUNCTIONS: tuple[Option, ...] = (
+    ("str", _NOTHING),
+    ("abs", _NOTHING),
+    ("len", _NOTHING),
+    ("bool", _NOTHING),
+    ("add", frozenset({("operator", "add")})),
+    ("max", _NOTHING),
+)
 
 
 class Seeds:
@@ -128,7 +136,9 @@ class Seeds:
             kind = type(parameter.default)
             if kind in _PLAIN and kind is not type(None):
                 found += [(s, frozenset()) for s in _PLAIN[kind]]
-        if hint is None:
+        if hint is None and self._is_called(name):
+            found += _FUNCTIONS
+        elif hint is None:
             found += [(s, frozenset()) for kind in self._guesses(name) for s in _PLAIN[kind]]
         return list(dict.fromkeys(found))[:12]
 
@@ -176,7 +186,7 @@ class Seeds:
                 items = [options[min(i, len(options) - 1)][0] for options in inner]
                 yield "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")", names
         elif name == "Callable":
-            yield from ((f, frozenset()) for f in _FUNCTIONS)
+            yield from _FUNCTIONS
         elif inner:
             brackets = {"tuple": "()", "set": "{}", "frozenset": "{}", "Set": "{}"}.get(name, "[]")
             left, right = brackets[0], brackets[1]
@@ -244,6 +254,16 @@ class Seeds:
                         if type(value) in (int, float):
                             found += [value + 1, value - 1]
         return found[:8]
+
+    def _is_called(self, name: str) -> bool:
+        """Whether the parameter is a function, by what is done with it or by its name."""
+        words = ("func", "function", "fn", "f", "key", "predicate", "pred", "callback", "callable", "binop", "op")
+        calls = (n for n in ast.walk(self._node) if isinstance(n, ast.Call)) if self._node else ()
+        passed = ("map", "filter", "reduce", "sorted")
+        return name in words or any(
+            _is(call.func, name) or (getattr(call.func, "id", "") in passed and call.args and _is(call.args[0], name))
+            for call in calls
+        )
 
     def _guesses(self, name: str) -> list[Any]:
         """Likely types of a parameter without a hint, by what is done with it and by its name."""
@@ -347,10 +367,3 @@ def _fits(source: str, hint: Any) -> bool:
     kinds = [hint, *typing.get_args(hint)]
     plain = [kind for kind in kinds if kind in _PLAIN and kind is not object]
     return not plain or type(value) in plain
-
-
-def docstring_calls(subject: Subject) -> list[tuple[str, Any]]:
-    """Calls of the function in its docstring as ``(expression, expected value)``."""
-    from pytest_selfheal.propose.search.examples import of_function
-
-    return [(example.expression, example.expected) for example in of_function(subject.function)]

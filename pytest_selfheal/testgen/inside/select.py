@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-MAX_CASES = 10
+MAX_CASES = 12
 BASE = 14
 """What a case costs beside its own characters."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_selfheal.propose.search.inputs import Pool
 from pytest_selfheal.propose.search.observe import Call
 from pytest_selfheal.testgen.inside.render import Renderer, Unrenderable
-from pytest_selfheal.testgen.job import Argument, Input
+from pytest_selfheal.testgen.job import Argument, Input, Name
 
 MAX_SMALLER = 40
 
@@ -28,18 +28,25 @@ class _Slot:
 
 
 class Variation:
-    """Mutates the literals in inputs' source; ``known`` says what values look like, ``landmarks`` which ones matter besides."""
+    """Mutates the literals in inputs' source; ``known`` says what values look like.
 
-    def __init__(self, known: Iterable[Input], rng: random.Random, landmarks: Sequence[Any] = ()) -> None:
+    With ``landmarks`` (``None``: stay within what is known), values may become these and their neighbours, numbers may grow,
+    and arguments of one input go into another.
+    """
+
+    def __init__(self, known: Iterable[Input], rng: random.Random, landmarks: Sequence[Any] | None = None) -> None:
+        known = list(known)
         self._rng = rng
-        self._landmarks = [value for value in landmarks if type(value) in (int, float, str)]
+        self._free = landmarks is not None
+        self._landmarks = [value for value in landmarks or () if type(value) in (int, float, str)]
+        self._sources: dict[str, list[tuple[Argument, frozenset[Name]]]] = {}
         self._slots: dict[str, _Slot] = {}
         calls: list[Call] = []
-        self._optional: dict[str, Argument] = {}
         for given in known:
             for argument in given.arguments:
-                if argument.keyword:
-                    self._optional.setdefault(argument.name, argument)
+                others = self._sources.setdefault(argument.name, [])
+                if len(others) < 40 and not given.setup:
+                    others.append((argument, given.imports))
                 for place, value in _literals(argument.source):
                     calls.append(Call(("", 0), {_slot(argument, place): value}, ()))
                     self._learn(self._slots.setdefault(_slot(argument, place), _Slot()), value, 3)
@@ -59,6 +66,8 @@ class Variation:
     def mutated(self, given: Input) -> Input | None:
         """A neighbour of ``given``; ``None`` when this attempt led nowhere."""
         rng = self._rng
+        if self._free and rng.random() < 0.2:
+            return self._recombined(given)
         spots = [(i, place, value) for i, a in enumerate(given.arguments) for place, value in _literals(a.source)]
         if not spots:
             return None
@@ -76,10 +85,31 @@ class Variation:
             changed = _with(changed, i, source)
         return None if changed.key == given.key else replace(changed, observed=False)
 
-    def _landmark(self, value: Any) -> Any:
-        """Now and then a constant of the code under test, or its neighbour, of the value's type."""
+    def _recombined(self, given: Input) -> Input | None:
+        """With an argument of another input: instead of its own, or an optional one that it did not have."""
         rng = self._rng
-        if type(value) not in (int, float, str) or not self._landmarks or rng.random() > 0.25:
+        if given.setup or not self._sources:
+            return None
+        name = rng.choice(list(self._sources))
+        argument, imports = rng.choice(self._sources[name])
+        at = next((i for i, own in enumerate(given.arguments) if own.name == name), None)
+        arguments = list(given.arguments)
+        if at is not None:
+            arguments[at] = replace(arguments[at], source=argument.source)
+        elif argument.keyword:
+            arguments.append(argument)
+        else:
+            return None
+        return replace(given, arguments=tuple(arguments), imports=given.imports | imports, observed=False)
+
+    def _landmark(self, value: Any) -> Any:
+        """Now and then a constant of the code under test, or its neighbour, of the value's type; or a number that grew."""
+        rng = self._rng
+        if not self._free or type(value) not in (int, float, str) or rng.random() > 0.3:
+            return None
+        if not isinstance(value, str) and (not self._landmarks or rng.random() < 0.3):
+            return rng.choice((value * 2, value * 10, value * 60, -value))
+        if not self._landmarks:
             return None
         chosen = rng.choice(self._landmarks)
         if isinstance(value, str) or isinstance(chosen, str):
