@@ -16,7 +16,7 @@ import pytest
 
 from pytest_selfheal.bench.cli import load
 from pytest_selfheal.bench.suites import BUNDLED
-from pytest_selfheal.testing import Example, Result
+from pytest_selfheal.testing import Example, Result, ScriptedModel
 
 # With nothing visible there is nothing to heal by: the items end at once, which is all that most of these tests need.
 BLIND = ("--selfheal-bench=quixbugs", "--selfheal-bench-data=sample", "--selfheal-bench-visible=none")
@@ -268,3 +268,22 @@ def test_impossible_variants_pass_when_nobody_claims_to_have_healed_them(tmp_pat
     assert task["is_complete"] is (task["termination_reason"] != "healed")
     assert done.code == (0 if task["is_complete"] else 1)
     assert "humanevalfix-impossible" in done.stdout
+
+
+def test_a_function_called_test_something_is_no_test(tmp_path: Path) -> None:
+    record = {
+        "task_id": 1,
+        "text": "Write a function to say whether a number is above ten.",
+        "code": "def test_ten(number):\n    return number > 10\n",
+        "test_list": ["assert test_ten(11) is True", "assert test_ten(10) is False"],
+        "test_setup_code": "",
+    }
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    reply = "```python\n# FILE: solution.py\ndef test_ten(number):\n    return number > 10\n```\n"
+    with ScriptedModel(lambda _: reply) as model:
+        arguments = ("--selfheal-bench=mbpp", "--selfheal-bench-data=tasks.jsonl", "--selfheal-strategy=model")
+        done = bench(tmp_path, *arguments, "--selfheal-effort=fast", *model.options)
+    assert done.code == 0, done.stdout + done.stderr
+    [task, _] = lines(tmp_path)
+    assert task["is_complete"] and task["token_usage"]["coder"] > 0
+    assert task["cost"]["coder"] is None or task["cost"]["coder"] >= 0

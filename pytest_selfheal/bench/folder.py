@@ -10,21 +10,28 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_selfheal.bench.isolate import write
+from pytest_selfheal.bench.suites import source
 from pytest_selfheal.bench.task import Task
 
-INI = b"[pytest]\nfilterwarnings =\n"
+
+def _ini(task: Task) -> bytes:
+    """Settings of its own, so that no other project's reach the tests."""
+    text = "[pytest]\nfilterwarnings =\n"
+    if source.TEST_PATH in task.tests:
+        # A function under repair may itself be called test_…; it is no test because a test file imports it.
+        text += f"python_functions = test_{task.entry_point}\n"
+    return text.encode()
 
 
 @contextlib.contextmanager
 def project_of(task: Task) -> Iterator[Path]:
     """A fresh project folder for ``task``; removed afterwards.
 
-    It lies in the temp folder, outside any repository, and has an ini file of its own, so that no other project's
-    settings reach the tests.
+    It lies in the temp folder, outside any repository.
     """
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="selfheal-bench-")))
     try:
-        write(folder, {"pytest.ini": INI, **task.project()})
+        write(folder, {"pytest.ini": _ini(task), **task.project()})
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
