@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pytest_selfheal.bench import figures, statistics
 from pytest_selfheal.bench.results import Results
-from pytest_selfheal.errors import SelfhealError, UsageError
+from pytest_selfheal.errors import UsageError
 
 FORMATS: Final = (".png", ".pdf", ".svg", ".html")
 
@@ -74,7 +74,7 @@ def bars(all_results: Sequence[Results]) -> list[Bar]:
 def write(all_results: Sequence[Results], target: Path, dark: bool = False) -> None:
     """Draw the dashboard into ``target``; its ending says how.
 
-    Raises :class:`UsageError` for an unknown ending, :class:`SelfhealError` when Matplotlib is missing.
+    Raises :class:`UsageError` for an unknown ending, :class:`MissingExtra` when Matplotlib is missing.
     """
     if target.suffix.lower() not in FORMATS:
         raise UsageError(f"-o {target}: give a file that ends with {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
@@ -94,7 +94,7 @@ def picture(all_results: Sequence[Results], kind: str, theme: Theme = LIGHT) -> 
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise SelfhealError("Plots need Matplotlib: run pip install 'pytest-selfheal[plots]'.") from None
+        raise statistics.MissingExtra("Plots need Matplotlib: run pip install 'pytest-selfheal[plots]'.") from None
     shown = bars(all_results)
     settings: Any = {
         "font.size": 10,

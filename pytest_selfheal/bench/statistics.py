@@ -15,7 +15,7 @@ from pytest_selfheal.errors import SelfhealError
 
 
 class MissingExtra(SelfhealError):
-    """SciPy is not installed."""
+    """SciPy or Matplotlib is not installed."""
 
     slug = "missing-extra"
 
