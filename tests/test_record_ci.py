@@ -62,6 +62,7 @@ def test_the_job_summary_is_appended_and_stays_below_the_limit(tmp_path: Path) -
     text = summary.read_text()
     assert text.startswith("what was there\n# Self-heal report")
     assert "+    return a + b" in text
+    assert "](" not in text  # a link into the run's folder would lead nowhere
     big = [unhealed_outcome(f"{n:04}", message="x" * 1990) for n in range(1, 700)]
     summary.unlink()
     ci.publish(run_report(big), environment=environment)

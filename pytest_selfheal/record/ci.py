@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +51,9 @@ def publish(report: RunReport, hide: Hide = str, environment: Mapping[str, str] 
     system = detect(environment)
     if system == "github" and environment.get("GITHUB_STEP_SUMMARY"):
         summary = Path(environment["GITHUB_STEP_SUMMARY"])
-        text = to_utf8(hide(markdown.run_report(report)))
+        # A link into the run's folder leads nowhere from there.
+        told = re.sub(r"\[(?:patch|report)\]\(([^)]*)\)", r"`\1`", markdown.run_report(report))
+        text = to_utf8(hide(told))
         if len(text) > SUMMARY_LIMIT:
             cut = text[:SUMMARY_LIMIT].rsplit(b"\n## ", 1)[0]
             text = cut + b"\n\nThe rest is in report.md of the run's artifact.\n"

@@ -73,11 +73,11 @@ def _healed(outcome: Outcome) -> list[str]:
         lines += [f"**Change:** {text(patch.description)}", ""]
         if patch.diagnosis and patch.diagnosis != patch.description:
             lines += [text(patch.diagnosis), ""]
-    lines += [*fenced(outcome.diff, "diff"), ""]
+    lines += [*fenced(_readable(outcome.diff), "diff"), ""]
     if verdict is not None:
-        lines += [
-            f"**Evidence:** {len(verdict.failing_now_pass)} failing tests now pass, {times(verdict.repeats)} each; "
-        ]
+        passing = len(verdict.failing_now_pass)
+        tests = "1 failing test now passes" if passing == 1 else f"{passing} failing tests now pass"
+        lines += [f"**Evidence:** {tests}, {times(verdict.repeats)} in a row; "]
         scope = f" ({text(verdict.scope)})" if verdict.scope else ""
         lines += [f"{verdict.affected_pass} other tests re-run and passing{scope}.", ""]
     if patch is not None:
