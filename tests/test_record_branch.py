@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from record_samples import AFTER, BEFORE, Tree, healed_outcome
 
 from pytest_selfheal.errors import GitError, RecordError
 from pytest_selfheal.record.branch import commit_on_branch
+from pytest_selfheal.record.journal import apply_patches
+from pytest_selfheal.record.patch import find_top, list_files
 from pytest_selfheal.types import FileChange
 
 
@@ -93,3 +96,37 @@ def test_without_commits_or_repository_there_is_no_branch(tmp_path: Path) -> Non
     run = tree.record(healed_outcome())
     with pytest.raises(GitError, match="no commit yet"):
         commit_on_branch(run, run.select([]), "fix")
+
+
+def test_a_linked_worktree_and_a_hook_s_environment_are_understood(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree.git("worktree", "add", "-q", "-b", "topic", str(tmp_path / "linked"))
+    linked = Tree.__new__(Tree)
+    linked.top = linked.rootdir = tmp_path / "linked"
+    # As git sets them for a hook that runs in the main work tree.
+    monkeypatch.setenv("GIT_DIR", str(tree.top / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tree.top / ".git/index"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tree.top))
+    assert find_top(linked.top) == (linked.top, True)
+    assert list_files(linked.top) == ("calc.py", "other.py")
+    run = linked.record(healed_outcome())
+    apply_patches(run, run.select([]))
+    assert (linked.read("calc.py"), tree.read("calc.py")) == (AFTER, BEFORE)
+    commit = commit_on_branch(run, run.select([]), "fix")
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        monkeypatch.delenv(name)
+    assert tree.git("rev-parse", "fix", "fix^").split() == [commit, tree.git("rev-parse", "topic").strip()]
+
+
+def test_a_repository_of_another_user_is_no_obstacle(tree: Tree) -> None:
+    run = tree.record(healed_outcome())
+    if not hasattr(os, "chown") or os.geteuid() != 0:
+        pytest.skip("giving files away needs root")
+    for path in (tree.top, tree.top / ".git", tree.top / "calc.py"):
+        os.chown(path, 12345, 12345)
+    assert "calc.py" in list_files(tree.top)
+    commit_on_branch(run, run.select([]), "fix")
+    apply_patches(run, run.select([]))
+    owner = (tree.top / "calc.py").stat()
+    assert (owner.st_uid, owner.st_gid) == (12345, 12345)
