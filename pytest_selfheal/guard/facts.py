@@ -39,6 +39,7 @@ class Module:
         self.path = path
         self.text = decode(source)
         self.lines = self.text.splitlines()
+        self._bound: dict[Function, frozenset[str]] = {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are the project's own business
             self.tree = ast.parse(source, filename=path)
@@ -92,12 +93,22 @@ class Module:
         return dotted
 
     def functions(self) -> Iterator[tuple[str, Function]]:
-        """Qualified name and node of each function and method, nested ones included."""
+        """Qualified name and node of each function and method, nested ones included.
+
+        Setters and deleters of a property have names of their own (``C.x.setter``), overloads for type checkers none.
+        """
 
         def walk(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, Function):
-                    yield prefix + child.name, child
+                    roles = [
+                        dotted.rpartition(".")[2]
+                        for decorator in child.decorator_list
+                        if (dotted := _dotted(decorator))
+                    ]
+                    if "overload" not in roles:
+                        role = next((role for role in roles if role in ("setter", "deleter")), "")
+                        yield prefix + child.name + (f".{role}" if role else ""), child
                     yield from walk(child, f"{prefix}{child.name}.")
                 elif isinstance(child, ast.ClassDef):
                     yield from walk(child, f"{prefix}{child.name}.")
@@ -105,6 +116,16 @@ class Module:
                     yield from walk(child, prefix)
 
         return walk(self.tree, "")
+
+    def bound_in(self, function: Function) -> frozenset[str]:
+        """Parameters and variables of a function, those of functions inside it included."""
+        if function not in self._bound:
+            self._bound[function] = frozenset(
+                node.arg if isinstance(node, ast.arg) else node.id
+                for node in ast.walk(function)
+                if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+            )
+        return self._bound[function]
 
     def enclosing(self, node: ast.AST) -> Function | None:
         """The function around a node."""
@@ -142,8 +163,11 @@ class Facts:
         """What the failing tests say: inputs, expected values, words."""
         return TestFacts(self.diagnosis)
 
-    def new(self, find: Callable[[Module], Iterable[Finding]]) -> list[Finding]:
-        """What ``find`` finds after the patch and not, or not as often, before it, counted over all changed files."""
+    def new(self, find: Callable[[Module], Iterable[Finding]], kinds: bool = False) -> list[Finding]:
+        """What ``find`` finds after the patch and not, or not as often, before it, counted over all changed files.
+
+        ``kinds``: a thing that was there before may come more often.
+        """
         before: Counter[str] = Counter()
         for source in self.sources:
             if source.before is not None:
@@ -156,7 +180,7 @@ class Facts:
             lines = Counter(source.before_lines)
             for finding in find(source.after):
                 if before[finding.key] > 0:
-                    before[finding.key] -= 1
+                    before[finding.key] -= 0 if kinds else 1
                 elif unread and finding.line and lines[source.after.lines[finding.line - 1].strip()] > 0:
                     continue  # the file did not parse before: its lines are all that is known
                 else:

@@ -42,7 +42,7 @@ def _globals(module: Module) -> Iterator[Finding]:
                 base = node.value
                 if (
                     isinstance(base, ast.Name)
-                    and base.id == function.name not in _locals(function)
+                    and base.id == function.name not in module.bound_in(function)
                     and module.enclosing(node) is function
                 ):
                     yield Finding(f"own {name}", f"keeps state on the function {name} itself", node.lineno)
@@ -52,7 +52,11 @@ def _globals(module: Module) -> Iterator[Finding]:
                 yield Finding(f"keeps {name} {ast.dump(call)}", f"keeps a record of its calls in {record}", call.lineno)
             elif module.origin(call.func) == "builtins.next" and call.args:
                 source = call.args[0]
-                if isinstance(source, ast.Name) and source.id in module.defined and source.id not in _locals(function):
+                if (
+                    isinstance(source, ast.Name)
+                    and source.id in module.defined
+                    and source.id not in module.bound_in(function)
+                ):
                     words = f"takes the next value of {source.id} at each call of {name}"
                     yield Finding(f"next {name} {source.id}", words, call.lineno)
 
@@ -64,14 +68,8 @@ def _counts_calls(module: Module, function: Function, node: ast.Call) -> bool:
         and node.func.attr in _MUTATORS
         and isinstance(node.func.value, ast.Name)
         and node.func.value.id in module.defined
-        and node.func.value.id not in _locals(function)
+        and node.func.value.id not in module.bound_in(function)
     )
-
-
-def _locals(function: Function) -> set[str]:
-    return {
-        node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    } | {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
 
 
 def _chance(module: Module) -> Iterator[Finding]:

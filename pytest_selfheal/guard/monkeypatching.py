@@ -36,7 +36,7 @@ _PATCHED_ATTRIBUTES = frozenset(
 
 def check(facts: Facts) -> str | None:
     for find in (_assignments, _settings, _rebound_builtins):
-        found = facts.new(find)
+        found = facts.new(find, kinds=True)
         if found:
             return f"new code {found[0].words}"
     return None
@@ -108,16 +108,12 @@ def _is_foreign(module: Module, node: ast.expr) -> bool:
 
 def _local_names(module: Module, node: ast.AST) -> frozenset[str]:
     """Parameters and variables of the functions around a node: they hide imported names."""
-    names: set[str] = set()
+    names: frozenset[str] = frozenset()
     function = module.enclosing(node)
     while function is not None:
-        arguments = function.args
-        names.update(arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
-        names.update(
-            child.id for child in ast.walk(function) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
-        )
+        names |= module.bound_in(function)
         function = module.enclosing(function)
-    return frozenset(names)
+    return names
 
 
 def _is_own_class(module: Module, node: ast.expr) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import doctest
 from collections.abc import Iterator
 
 from pytest_selfheal.guard.facts import Facts, Function, Module, dump
@@ -24,7 +26,7 @@ def check(facts: Facts) -> str | None:
                 return f"{source.path} would change the test {name}"
         old, new = dict(_examples(source.before)), dict(_examples(source.after))
         for name in old:
-            if name in new and old[name] != new[name]:
+            if name in new and not _is_kept(old[name], new[name]):
                 return f"{source.path} would change the docstring examples of {name}, which are tests too"
             if name not in new and _still_there(source.after, name):
                 return f"{source.path} would remove the docstring examples of {name}, which are tests too"
@@ -56,13 +58,15 @@ def _examples(module: Module) -> Iterator[tuple[str, tuple[str, ...]]]:
     for name, node in named:
         text = ast.get_docstring(node) or ""
         if ">>>" in text:
-            lines = [line.strip() for line in text.splitlines()]
-            yield (
-                name,
-                tuple(lines[lines.index(next(line for line in lines if line.startswith(">>>"))) :])
-                if any(line.startswith(">>>") for line in lines)
-                else (),
-            )
+            with contextlib.suppress(ValueError):  # not examples after all
+                found = doctest.DocTestParser().get_examples(text)
+                yield name, tuple(f"{example.source}{example.want}" for example in found)
+
+
+def _is_kept(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
+    """Every line of the old examples is still there, in order; more may have come."""
+    remaining = iter(new)
+    return all(line in remaining for line in old)
 
 
 def _still_there(module: Module, name: str) -> bool:
