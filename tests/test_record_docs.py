@@ -1,4 +1,4 @@
-"""docs/ci.md and action.yml name only what exists, and their shell runs."""
+"""docs/ci.md, docs/patches.md and action.yml name only what exists, and their shell runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pytest_selfheal.cli import build_parser
 from pytest_selfheal.settings import OPTIONS
 
 ROOT = Path(__file__).parent.parent
-DOC = (ROOT / "docs/ci.md").read_text("utf-8")
+DOC = (ROOT / "docs/ci.md").read_text("utf-8") + (ROOT / "docs/patches.md").read_text("utf-8")
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 
 
@@ -27,7 +27,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", DOC, re.MULTILINE | re.DOTALL)
 
 
-def test_every_option_and_command_of_the_page_exists() -> None:
+def test_every_option_and_command_of_the_pages_exists() -> None:
     known = {option.spelling for option in OPTIONS}
     assert set(re.findall(r"--selfheal[a-z-]*", DOC)) <= known
     for line in re.findall(
