@@ -160,7 +160,7 @@ def test_thorough_effort_draws_samples_side_by_side(tmp_path: Path) -> None:
     together = threading.Barrier(3)
 
     def script(request: Request) -> str:
-        together.wait(20)
+        together.wait(90)
         return FIXED if request.body["temperature"] > 0.5 else wrong(1)
 
     attempts, _, model = ask(tmp_path, script, healed_by(3), effort="thorough")

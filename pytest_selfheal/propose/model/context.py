@@ -50,6 +50,8 @@ class Context:
     """In the order of the prompt."""
     shown: tuple[str, ...]
     """Files whose code is shown and may be changed, most suspicious first."""
+    opening: str = ""
+    """How a block with the new code of the first suspect begins: its file, and its first line inside its classes."""
 
 
 def gather(diagnosis: Diagnosis, roots: Sequence[str] = ()) -> Context:
@@ -80,7 +82,27 @@ def gather(diagnosis: Diagnosis, roots: Sequence[str] = ()) -> Context:
         sections.append(Section("Captured output", (_fenced(output, ""), _fenced(output[-500:], "")), 7))
     if conventions := _conventions(root):
         sections.append(conventions)
-    return Context(tuple(sections), shown)
+    return Context(tuple(sections), shown, _opening(code, suspects, shown))
+
+
+def _opening(code: Codebase, suspects: Sequence[Place], shown: Sequence[str]) -> str:
+    if not shown:
+        return ""
+    first = next((place for place in suspects if place.path == shown[0]), None)
+    file = code.file(shown[0])
+    if file is None or file.tree is None or first is None:
+        return f"# FILE: {shown[0]}"
+    lines = [f"# FILE: {first.path}"]
+    parts = first.one.qualname.split(".")
+    for depth in range(1, len(parts)):
+        lines += (
+            [f"{'    ' * (depth - 1)}class {parts[depth - 1]}:"]
+            if file.find(".".join(parts[:depth]))[0].is_class
+            else []
+        )
+    node = first.one.node
+    lines.append(file.lines[node.lineno - 1])
+    return "\n".join(lines)
 
 
 # --- the failure ------------------------------------------------------------------------------------------------------

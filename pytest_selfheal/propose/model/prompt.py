@@ -13,7 +13,8 @@ from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Attempt, Diagnosis, Failure, FileChange, Verdict
 
 Count = Callable[[str], int]
-ANSWER_NOW = "Now give DIAGNOSIS, KIND, FUNCTION and the code."
+ANSWER_NOW = "Now give DIAGNOSIS, KIND and FUNCTION, and after them the corrected code"
+"""Small models stop before the code unless the last words are about it and show how it begins."""
 
 
 @functools.cache
@@ -51,9 +52,10 @@ def compose(
             messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
     told = [*context.sections, *_told(diagnosis, history, evidence, settings)]
     left = budget - sum(count(message["content"]) + 6 for message in messages)
-    body = fit(told, left - count(ANSWER_NOW), count)
-    if not structured:
-        body += f"\n\n{ANSWER_NOW}"
+    last = "" if structured else f"{ANSWER_NOW}{_beginning(context)}"
+    body = fit(told, left - count(last), count)
+    if last:
+        body += f"\n\n{last}"
     return [*messages, {"role": "user", "content": body}]
 
 
@@ -102,7 +104,9 @@ def _attempts(diagnosis: Diagnosis, attempts: Sequence[Attempt]) -> tuple[str, .
     before: Failure = diagnosis.failure
     full, brief = [], []
     for attempt in attempts:
-        head = f"Attempt {attempt.n}: {attempt.diagnosis}".rstrip(": ")
+        # A reply without a usable patch is not quoted: models repeat what they read.
+        idea = "" if attempt.verdict == "malformed" else attempt.diagnosis
+        head = f"Attempt {attempt.n}: {idea}".rstrip(": ")
         after = _what_happened(attempt, before)
         if attempt.result is not None and attempt.result.still_failing:
             before = attempt.result.still_failing[0]
@@ -149,10 +153,17 @@ def _changed(result: Verdict, before: Failure) -> list[str]:
     return ["It now fails differently:", describe(now, 600)]
 
 
-def repair_request(reason: str, structured: bool) -> str:
-    """The one request for a reply in the right form."""
-    form = "the JSON object" if structured else "DIAGNOSIS, KIND, FUNCTION and the code block"
-    return f"This reply cannot be used: {reason}. Send it again, complete and in the form that was asked for: {form}."
+def _beginning(context: Context) -> str:
+    if not context.opening:
+        return "."
+    return f", in a block that begins like this (or with the function that you change):\n\n```python\n{context.opening}"
+
+
+def repair_request(reason: str, context: Context, structured: bool) -> str:
+    """The one request for a reply in the right form. It asks for the code alone: the diagnosis is there already."""
+    if structured:
+        return f"This reply cannot be used: {reason}. Send it again, complete: the JSON object and nothing else."
+    return f"This reply cannot be used: {reason}. Send the corrected code now, and nothing else{_beginning(context)}"
 
 
 def diff(changes: Sequence[FileChange]) -> str:

@@ -167,13 +167,14 @@ class ModelProposer:
         try:
             self._accept(result, said, cause)
         except Unusable as error:
+            idea = diagnosis_of(said.text)
             self._reject(result, said, str(error), cause)
             if result.cut_off:
                 return result
             again: list[Message] = [
                 *messages,
                 {"role": "assistant", "content": said.text[-8000:]},
-                {"role": "user", "content": prompt.repair_request(str(error), cause.structured)},
+                {"role": "user", "content": prompt.repair_request(str(error), cause.context, cause.structured)},
             ]
             with contextlib.suppress(ContextTooLong):
                 said = self._ask(result, paid, again, cause, temperature)
@@ -184,7 +185,8 @@ class ModelProposer:
                         self._reject(result, said, str(second), cause)
             # The second call is paid whatever came of it.
             if result.proposal is not None:
-                result.proposal = replace(result.proposal, usage=result.usage, seconds=result.seconds)
+                words = result.proposal.diagnosis or idea
+                result.proposal = replace(result.proposal, diagnosis=words, usage=result.usage, seconds=result.seconds)
         return result
 
     def _prompt(self, cause: _Cause, history: Sequence[Attempt], budget: int | None = None) -> list[dict[str, str]]:
