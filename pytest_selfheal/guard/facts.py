@@ -117,6 +117,11 @@ class Module:
 
         return walk(self.tree, "")
 
+    def lines_of(self, function: Function) -> list[str]:
+        """A function's source with its decorators."""
+        first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+        return self.lines[first - 1 : function.end_lineno]
+
     def bound_in(self, function: Function) -> frozenset[str]:
         """Parameters and variables of a function, those of functions inside it included."""
         if function not in self._bound:

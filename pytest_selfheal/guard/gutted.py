@@ -30,6 +30,8 @@ def check(facts: Facts) -> str | None:
                 ):
                     return f"{source.path} would remove {name}"
                 continue
+            if source.before.lines_of(old) == source.after.lines_of(new):
+                continue
             if _is_gutted(old, new):
                 return f"the body of {name} would be replaced by {_rest_in_words(new)}"
             if _is_thrown_away(source.before, source.after, old, new):
