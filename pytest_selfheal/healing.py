@@ -258,7 +258,7 @@ class Healer:
         from pytest_selfheal.testgen import generate
 
         self.progress.note("generating tests")
-        result = generate(self.workshop, tuple(self.outcomes.values()), self.run)
+        result = generate(self.workshop, tuple(self.outcomes.values()), self.run, self._models.asker())
         self.test_generation = result.summary
         for outcome in result.outcomes:
             self.outcomes[outcome.diagnosis.id] = outcome
@@ -515,6 +515,16 @@ class _Models:
         if self._critic is None:
             self._critic = Critic(self.healer.settings, self.budget(), **self._seams())
         return self._critic
+
+    def asker(self) -> Any:
+        """Who proposes tests where the embedded engine finds none."""
+        if self.healer.settings.model == "builtin":
+            return None
+        from pytest_selfheal.testgen.model import Asker
+
+        if self._announcement is None:
+            self.announce(1)
+        return Asker(self.healer.settings, self.budget(), self.healer.project.rootdir, **self._seams())
 
     def proposers(self, workshop: Workshop, diagnosis: Diagnosis) -> list[Proposer]:
         settings, config = self.healer.settings, self.healer.config

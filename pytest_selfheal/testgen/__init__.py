@@ -14,6 +14,7 @@ from pytest_selfheal.types import Outcome
 if TYPE_CHECKING:
     from pytest_selfheal.judge.workspace import Workshop
     from pytest_selfheal.record.run_dir import Run
+    from pytest_selfheal.testgen.model import Asker
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,24 @@ class Generated:
     """For :attr:`pytest_selfheal.types.RunReport.test_generation`; JSON data."""
 
 
-def generate(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run) -> Generated:
-    """Generate, judge and write tests. Patch files in the run's folder are rewritten where tests were added."""
+def generate(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run, asker: Asker | None = None) -> Generated:
+    """Generate, judge and write tests. Patch files in the run's folder are rewritten where tests were added.
+
+    ``asker``: the model that proposes tests where exploring finds none.
+    """
     from pytest_selfheal.testgen.healed import all_healed
 
     if workshop.settings.selfheal:
-        return all_healed(workshop, outcomes, run)
+        return _with_usage(all_healed(workshop, outcomes, run, asker), asker)
     from pytest_selfheal.testgen.changed import all_changed
 
-    return all_changed(workshop, outcomes, run)
+    return _with_usage(all_changed(workshop, outcomes, run, asker), asker)
+
+
+def _with_usage(generated: Generated, asker: Asker | None) -> Generated:
+    """What the model's proposals cost, in the summary."""
+    if asker is None:
+        return generated
+    usage = asker.usage
+    spent = {"tokens": usage.prompt_tokens + usage.completion_tokens, "cost_usd": usage.cost_usd}
+    return Generated(generated.outcomes, {**generated.summary, **spent})

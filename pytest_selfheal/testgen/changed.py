@@ -14,6 +14,7 @@ from pytest_selfheal.testgen import Generated, summary, targets
 from pytest_selfheal.testgen.common import Kept, Settled, code_files, explore, read
 from pytest_selfheal.testgen.job import Found, Job, Target
 from pytest_selfheal.testgen.judge import others_for
+from pytest_selfheal.testgen.model import Asker, Setting, with_model
 from pytest_selfheal.testgen.place import Places
 from pytest_selfheal.types import Diagnosis, Failure, Outcome, Patch
 
@@ -28,7 +29,7 @@ BATCH = 20
 """Functions explored by one child."""
 
 
-def all_changed(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run) -> Generated:
+def all_changed(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run, asker: Asker | None = None) -> Generated:
     """A patch of new test files in the run's folder. Raises :class:`UsageError` for a revision that is not known."""
     from pytest_selfheal.record.patch import list_files
 
@@ -53,8 +54,9 @@ def all_changed(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run) -> 
     def reason(one: Found) -> tuple[str, str]:
         return f"{one.target.qualname} {since}", ""
 
-    settled = Settled(workshop, places, [], others_for(workshop, affected), reason, before=False)
-    kept = settled.settle(found)
+    others = others_for(workshop, affected)
+    kept = Settled(workshop, places, [], others, reason, before=False).settle(found)
+    with_model(asker, Setting(workshop, places, [], others, False), found, kept)
     functions = [summary.entry(one, kept) for one in found]
     for function in functions:
         run.event("tests", **function)

@@ -56,7 +56,9 @@ def explore(
         answers = [Found(target, reason="the code is imported from outside the copy") for target in job.targets]
     known = {found.target.label for found in answers}
     missing = [target for target in job.targets if target.label not in known]
-    last = next((line.strip()[:160] for line in reversed(result.output.splitlines()) if line.strip()), "it said nothing")
+    last = next(
+        (line.strip()[:160] for line in reversed(result.output.splitlines()) if line.strip()), "it said nothing"
+    )
     why = "exploring did not end in time" if result.timed_out else f"the exploring process ended early ({last})"
     return answers + [Found(target, reason=why) for target in missing]
 

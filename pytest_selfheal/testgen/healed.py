@@ -9,6 +9,7 @@ from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.testgen import Generated, summary
+from pytest_selfheal.testgen.model import Asker
 from pytest_selfheal.testgen.place import Places
 from pytest_selfheal.testgen.regression import Healed, with_tests
 from pytest_selfheal.types import Outcome
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_selfheal.record.run_dir import Run
 
 
-def all_healed(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run) -> Generated:
+def all_healed(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run, asker: Asker | None = None) -> Generated:
     """Regression tests for each healed cause; a cause whose patch a later one contains gets none of its own."""
     from pytest_selfheal.record.patch import list_files
     from pytest_selfheal.record.report import write_outcome
@@ -29,7 +30,7 @@ def all_healed(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run) -> G
 
     def one(outcome: Outcome) -> Healed:
         try:
-            return with_tests(workshop, places, outcome, affected)
+            return with_tests(workshop, places, outcome, affected, asker)
         except SelfhealError as error:
             run.event("tests", id=outcome.diagnosis.id, error=str(error))
             return Healed(outcome, [])

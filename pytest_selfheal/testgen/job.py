@@ -134,6 +134,27 @@ class Found:
     alive: list[str] = field(default_factory=list)
     """Mutants that no case kills, in words."""
     tried: int = 0
+    wanted: frozenset[tuple[int, int]] = frozenset()
+    """Lines ``(0, line)`` and branching lines ``(line, 0)`` that changed and that no test executes (wholly)."""
+    covered: bool = False
+    """Nothing is wanted: the existing tests execute all that changed."""
+
+
+@dataclass
+class Measured:
+    """What one test does with a function."""
+
+    lines: frozenset[int]
+    branches: frozenset[tuple[int, int]]
+    kills: frozenset[int] = frozenset()
+
+    def reaches(self, wanted: frozenset[tuple[int, int]]) -> bool:
+        """Whether it executes any of the wanted lines; anything at all where nobody could say what is wanted."""
+        if not wanted:
+            return bool(self.lines)
+        return any(
+            (line in self.lines) if not first else any(b[0] == first for b in self.branches) for first, line in wanted
+        )
 
 
 def pack(value: Any) -> str:

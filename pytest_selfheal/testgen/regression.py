@@ -12,6 +12,7 @@ from pytest_selfheal.testgen import targets
 from pytest_selfheal.testgen.common import Kept, Settled, code_files, explore, marked
 from pytest_selfheal.testgen.job import Found, Job, Target
 from pytest_selfheal.testgen.judge import others_for
+from pytest_selfheal.testgen.model import Asker, Setting, with_model
 from pytest_selfheal.testgen.place import Places
 from pytest_selfheal.testgen.summary import entry
 from pytest_selfheal.types import Outcome
@@ -29,7 +30,9 @@ class Healed:
     functions: list[dict[str, Any]]
 
 
-def with_tests(workshop: Workshop, places: Places, outcome: Outcome, affected: AffectedTests) -> Healed:
+def with_tests(
+    workshop: Workshop, places: Places, outcome: Outcome, affected: AffectedTests, asker: Asker | None = None
+) -> Healed:
     """``outcome`` with regression tests in its patch, as far as any hold."""
     patch = outcome.patch
     assert patch is not None
@@ -43,8 +46,9 @@ def with_tests(workshop: Workshop, places: Places, outcome: Outcome, affected: A
     nodeids = list(dict.fromkeys([*failing, *_quick(workshop, near_tests)]))
     found = _explored(workshop, outcome, wanted, outside, nodeids)
     near = workshop.project.from_top(outcome.diagnosis.failure.path) if outcome.diagnosis.failure.path else ""
-    settled = Settled(workshop, places, changes, others_for(workshop, near_tests), _reason, before=True)
-    kept = settled.settle(found, near)
+    others = others_for(workshop, near_tests)
+    kept = Settled(workshop, places, changes, others, _reason, before=True).settle(found, near)
+    with_model(asker, Setting(workshop, places, changes, others, True, outcome.diff, near), found, kept)
     return Healed(_added(outcome, kept), [entry(one, kept, outcome.diagnosis.id) for one in found])
 
 

@@ -17,11 +17,13 @@ def entry(found: Found, kept: Kept, outcome: str = "") -> dict[str, Any]:
     reason = found.reason
     if not tests and not reason:
         reason = dropped[0]["reason"] if dropped else "none of its tests proved anything"
+    elif not tests and "model" in kept.dropped.get(label, {}):
+        reason = f"{reason}; the model's tests: {kept.dropped[label]['model']}"
     return {
         "function": label,
         "failure": outcome or None,
         "tests": tests,
-        "proposed": len(found.cases),
+        "proposed": max(len(found.cases), len(tests)),
         "kept": len(tests),
         "dropped": dropped,
         "not_asserted": dict(sorted(found.dropped.items(), key=lambda item: -item[1])[:6]),

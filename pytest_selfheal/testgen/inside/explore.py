@@ -57,8 +57,9 @@ class Explorer:
     def explore(self) -> Found:
         """All of it, within the job's CPU seconds (roughly)."""
         self._figures_before()
-        wanted = self._wanted()
+        wanted = self.found.wanted = self._wanted()
         if self.job.use == "changed" and not wanted:
+            self.found.covered = True
             return self._nothing("its changed lines and branches are covered by the existing tests")
         known = self.gatherer.known()
         if not known:

@@ -70,35 +70,39 @@ def _killed_by_tests(
     if not runs:
         return None
 
-    def fails() -> bool:
+    def any_fails() -> bool:
         timer = Timer()
-        return any(_fails(timer, run, limit) for run, limit in runs)
+        return any(fails(timer, run, limit) for run, limit in runs)
 
-    found = versions.each(codes, fails)
+    found = versions.each(codes, any_fails)
     return frozenset(n for n, failed in enumerate(found) if failed)
 
 
 def _calling_tests(seen: Seen, around: Surroundings) -> list[tuple[items.Run, float]]:
     """Runs of the tests that call the function, in the cheapest way that passes, and the CPU seconds each may take."""
     found = [around.tests[nodeid] for nodeid in seen.tests if nodeid in around.tests][:MAX_TESTS]
-    ways = fork.call(lambda: [_passing_way(item) for item in found], 6.0, around.usage, around.close)
-    runs = []
-    for item, (way, seconds) in zip(found, ways or (), strict=False):
-        if way:
-            runs.append((dict(items.ways(item))[way], max(TEST_SECONDS, 10 * seconds)))
-    return sorted(runs, key=lambda run: run[1])
+    return sorted((run for run in passing_runs(found, around) if run is not None), key=lambda run: run[1])
+
+
+def passing_runs(tests: Sequence[pytest.Item], around: Surroundings) -> list[tuple[items.Run, float] | None]:
+    """For each test the cheapest way in which it passes, and the CPU seconds it may take; ``None`` where there is none."""
+    ways = fork.call(lambda: [_passing_way(item) for item in tests], 6.0, around.usage, around.close)
+    return [
+        (dict(items.ways(item))[way], max(TEST_SECONDS, 10 * seconds)) if way else None
+        for item, (way, seconds) in zip(tests, ways or [("", 0.0)] * len(tests), strict=True)
+    ]
 
 
 def _passing_way(item: pytest.Item) -> tuple[str, float]:
     timer = Timer()
     for way, run in items.ways(item):
         started = time.process_time()
-        if not _fails(timer, run, 0.5):
+        if not fails(timer, run, 0.5):
             return way, time.process_time() - started
     return "", 0.0
 
 
-def _fails(timer: Timer, run: items.Run, limit: float) -> bool:
+def fails(timer: Timer, run: items.Run, limit: float) -> bool:
     try:
         timer.start(limit)
         try:
