@@ -57,9 +57,9 @@ class Progress:
             self._ticker = threading.Thread(target=self._tick, name="selfheal-progress", daemon=True)
             self._ticker.start()
 
-    def note(self, words: str) -> None:
-        """What the whole run is doing; a line that stays."""
-        if not self._quiet:
+    def note(self, words: str, important: bool = False) -> None:
+        """What the whole run is doing; a line that stays. ``important``: said under ``-q`` too."""
+        if important or not self._quiet:
             self._say(f"self-heal: {words}")
 
     def update(self, diagnosis: Diagnosis, stage: str) -> None:

@@ -57,7 +57,8 @@ def worst_case(settings: Settings, failures: int) -> str:
 class Announcement:
     """Tells people what a run may send and spend, worked out beside the healing because it needs the model library."""
 
-    def __init__(self, settings: Settings, failures: int, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings, failures: int, say: Callable[[str, bool], None]) -> None:
+        """``say(line, important)``; where source code goes is important."""
         self._settings = settings
         self._failures = failures
         self._say = say
@@ -66,9 +67,9 @@ class Announcement:
 
     def _run(self) -> None:
         with contextlib.suppress(LibraryMissing):  # said when it is needed
-            for line in (worst_case(self._settings, self._failures), host_notice(self._settings)):
-                if line:
-                    self._say(line)
+            self._say(worst_case(self._settings, self._failures), False)
+            if line := host_notice(self._settings):
+                self._say(line, True)
 
     def wait(self) -> None:
         """Until it has been said: before the first call to a model."""
