@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from pytest_selfheal.errors import UsageError
 from pytest_selfheal.propose.model.chat import Chat, is_loopback, library
 from pytest_selfheal.propose.model.errors import LibraryMissing
 from pytest_selfheal.settings import Settings
@@ -66,7 +67,7 @@ class Announcement:
         self._thread.start()
 
     def _run(self) -> None:
-        with contextlib.suppress(LibraryMissing):  # said when it is needed
+        with contextlib.suppress(LibraryMissing, UsageError):  # said when it is needed
             self._say(worst_case(self._settings, self._failures), False)
             if line := host_notice(self._settings):
                 self._say(line, True)
