@@ -6,6 +6,8 @@ in :mod:`pytest_selfheal.judge.limits`.
 
 from __future__ import annotations
 
+# os.path asks quietly where pathlib raises: other people's folders may not be looked into.
+# ruff: noqa: PTH110, PTH112
 import functools
 import os
 import shutil
@@ -164,7 +166,9 @@ def find_bwrap() -> tuple[BwrapSandbox | None, str]:
     if program is None:
         return None, "bubblewrap (bwrap) is not installed"
     why = ""
-    for processes in (DEFAULT_PROCESSES, None) if _pids_are_counted_per_namespace() else (None,):
+    # Ordinary users are bound by RLIMIT_NPROC, which counts for each user namespace.
+    counted = os.geteuid() == 0 and _pids_are_counted_per_namespace()
+    for processes in (DEFAULT_PROCESSES, None) if counted else (None,):
         sandbox = BwrapSandbox(program, processes=processes)
         why = _try(sandbox)
         if not why:
@@ -222,7 +226,7 @@ def _below(path: Path, folder: Path) -> bool:
 
 def _existing_folder(path: Path) -> Path | None:
     real = Path(os.path.realpath(path))
-    return real if real.is_dir() and real != Path("/") else None
+    return real if os.path.isdir(real) and real != Path("/") else None
 
 
 def _hidden_folders(env: Mapping[str, str], view: View) -> tuple[Path, ...]:
@@ -256,7 +260,7 @@ def _interpreters() -> tuple[Path, ...]:
     names = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
     real = [os.path.realpath(name) for name in names]
     program = Path(os.path.realpath(sys.executable)).parent.parent
-    return tuple(dict.fromkeys(path for path in (*map(Path, names), *map(Path, real), program) if path.is_dir()))
+    return tuple(dict.fromkeys(path for path in (*map(Path, names), *map(Path, real), program) if os.path.isdir(path)))
 
 
 def _needed_below(hidden: Sequence[Path], env: Mapping[str, str], view: View) -> tuple[Path, ...]:
@@ -269,7 +273,7 @@ def _needed_below(hidden: Sequence[Path], env: Mapping[str, str], view: View) ->
         names.append(Path(env["PYENV_ROOT"]))
     needed = []
     for path in dict.fromkeys(names):
-        if not path.is_absolute() or not path.exists() or _below(path, view.original):
+        if not path.is_absolute() or not os.path.exists(path) or _below(path, view.original):
             continue
         inside = any(_below(path, folder) for folder in hidden)
         swallows = any(_below(folder, path) for folder in hidden)
@@ -288,7 +292,7 @@ def _masked_files(hidden: Sequence[Path], allowed: Sequence[Path]) -> tuple[Path
             for path in found
             if not any(_below(path, folder) for folder in (*hidden, *allowed))
             and not _below(path, Path("/dev"))
-            and path.exists()
+            and os.path.exists(path)
         )
     )
 

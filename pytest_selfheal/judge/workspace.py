@@ -289,7 +289,8 @@ def _cannot_copy(top: Path, error: Exception) -> str:
 def _remove(folder: Path) -> None:
     def writable(function: object, path: str, _info: object) -> None:
         with contextlib.suppress(OSError):
-            os.chmod(Path(path).parent, 0o700)  # noqa: PTH101
+            if Path(path) != folder:  # never the folder that ours lies in
+                os.chmod(Path(path).parent, 0o700)  # noqa: PTH101
             if not Path(path).is_symlink():  # proposed code may have left one to a file of the user's
                 os.chmod(path, 0o700)  # noqa: PTH101
             function(path)  # type: ignore[operator]
