@@ -107,7 +107,8 @@ def _sum_up(failure: Failure, seen: Sequence[tuple[str, tuple[Failure, ...]]], w
         return Reproduced(
             failure,
             "not_reproduced",
-            f"fails differently in a copy of the project ({here.exception}: {_first_line(here.message)}); {hint}",
+            f"fails differently in a copy of the project ({here.exception}: {_first_line(here.message)}); {hint} "
+            "A variable that looks like a credential reaches tests only when selfheal_pass_env names it.",
         )
     return Reproduced(replace(here, nodeid=failure.nodeid), None)
 
