@@ -42,7 +42,7 @@ def early():
 
 EARLY = early()
 """
-FILES: dict[str, str | bytes] = {
+FILES = {
     "pytest.ini": "[pytest]\npythonpath = .\n",
     "shop.py": SHOP,
     "other.py": "def other():\n    return 1\n",
@@ -51,18 +51,21 @@ FILES: dict[str, str | bytes] = {
         "@pytest.fixture(scope='session')\ndef sticker():\n    return label(2)\n"
     ),
     "test_shop.py": (
-        "import subprocess, sys\n"
+        "import subprocess, sys\nimport other\n"
         "from shop import price, cached\n\n\n"
         "def test_few():\n    assert price(2) == 2\n\n\n"
         "def test_many():\n    assert price(20) == 40\n\n\n"
         "def test_first(sticker):\n    assert sticker == '2 pieces'\n\n\n"
         "def test_second(sticker):\n    assert sticker\n\n\n"
         "def test_neither():\n    assert cached(1) == 1\n\n\n"
+        "def test_reading():\n    text = open(other.__file__).read()\n    assert text\n\n\n"
         "def test_process():\n    subprocess.run([sys.executable, '-c', 'import shop; shop.price(2)'], check=True)\n"
     ),
     "test_other.py": "from other import other\n\n\ndef test_other():\n    assert other() == 1\n",
 }
-SHOP_TESTS = {f"test_shop.py::test_{name}" for name in ("few", "many", "first", "second", "neither", "process")}
+SHOP_TESTS = {
+    f"test_shop.py::test_{name}" for name in ("few", "many", "first", "second", "neither", "reading", "process")
+}
 OUTCOMES = dict.fromkeys([*sorted(SHOP_TESTS), "test_other.py::test_other"], "passed")
 
 
@@ -114,8 +117,11 @@ def test_coverage_narrows_the_import_closure(tmp_path: Path, monkeypatch: pytest
         assert of("RATE = 2", "RATE = 3") == everybody
         assert of("    return 1\n\n\nEARLY", "    return 2\n\n\nEARLY") == everybody
         assert of("def cached(n):\n    return n", "def cached(n):\n    return +n") == everybody
+        # One reads the source of the other file.
+        other = [FileChange("other.py", FILES["other.py"].encode(), b"def other():\n    return 2\n")]
+        assert short(tests.of(["other.py"], (), other).nodeids) == {"other", "reading", "process"}
         scope = tests.of(["shop.py"], (), change("n * RATE", "n - RATE")).scope
-        assert scope == "coverage of shop.py: 2 of the 7 tests that can import it"
+        assert scope == "coverage of shop.py: 2 of the 8 tests that can import it"
         # The failing ones are run anyway.
         assert short(tests.of(["shop.py"], ["test_shop.py::test_many"], change("n * RATE", "n - RATE")).nodeids) == {
             "process"
@@ -127,7 +133,7 @@ def test_without_measurements_the_import_closure_counts(tmp_path: Path, monkeypa
     with asked(tmp_path, monkeypatch, measure=False) as tests:
         found = tests.of(["shop.py"], (), change("n * RATE", "n - RATE"))
     assert set(found.nodeids) == SHOP_TESTS
-    assert found.scope == "import closure of shop.py: 6 of 7 other tests"
+    assert found.scope == "import closure of shop.py: 7 of 8 other tests"
 
 
 def test_the_map_is_kept_and_outlives_edits_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +155,7 @@ def test_the_map_is_kept_and_outlives_edits_elsewhere(tmp_path: Path, monkeypatc
     edited = SHOP.replace("RATE = 2", "RATE = 3")
     (tmp_path / "shop.py").write_text(edited)
     with asked(tmp_path, monkeypatch, measure=False) as tests:
-        assert len(tests.of(["shop.py"], (), change("n * RATE", "n - RATE", edited)).nodeids) == 7
+        assert len(tests.of(["shop.py"], (), change("n * RATE", "n - RATE", edited)).nodeids) == 8
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 99}', '{"format": 1, "paths": [], "tests": {"a": {}}}'])

@@ -166,6 +166,8 @@ class AffectedTests:
 def _runs(executed: Executed, changes: Mapping[str, Change]) -> bool:
     """Whether a test executes something of what changed."""
     for path, change in changes.items():
+        if path in executed.reads:
+            return True
         if change.blocks.isdisjoint(executed.blocks.get(path, ())):
             continue
         if change.lines is None or not executed.is_as_measured(path, change.digest):

@@ -1,7 +1,7 @@
 """Plugin of a child: which lines each test executes, by coverage's dynamic contexts, sent to the parent in batches.
 
 What a fixture of a wider scope executes belongs to every test that uses it, not to the one that came first. A test that
-starts a process or reads source files is *opaque*: what it depends on cannot be told from lines.
+starts a process is *opaque*: what it depends on cannot be told from lines. One that reads source files depends on these.
 """
 
 from __future__ import annotations
@@ -66,26 +66,31 @@ class Recorder:
         self.config: pytest.Config | None = None
         self.current = ""
         self.opaque = False
+        self.reads: set[str] = set()
         self.done: dict[str, dict[str, Any]] = {}
         self.sent = time.monotonic()
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self.current or self.opaque:
+        if not self.current:
             return
         if event in _PROCESS_EVENTS:
             self.opaque = True
         elif event == "open" and isinstance(args[0], str) and args[0].endswith(".py") and args[0].startswith(self.root):
             reader = sys._getframe(1).f_code.co_filename
             # An import reads source as well; what it runs is seen as lines.
-            self.opaque = "importlib" not in reader and "rewrite" not in reader
+            if "importlib" not in reader and "rewrite" not in reader:
+                self.reads.add(self._name(args[0]))
+
+    def _name(self, path: str) -> str:
+        return path[len(self.root) :].replace(os.sep, "/") if path.startswith(self.root) else ""
 
     def _switch(self, label: str) -> None:
         self.coverage.switch_context(label)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        self.current, self.opaque = item.nodeid, False
+        self.current, self.opaque, self.reads = item.nodeid, False, set()
         self._switch(item.nodeid)
         try:
             return (yield)
@@ -93,7 +98,7 @@ class Recorder:
             self._switch("")
             self.current = ""
             names = getattr(item, "fixturenames", ())
-            self.done[item.nodeid] = {"opaque": self.opaque, "fixtures": list(names)}
+            self.done[item.nodeid] = {"opaque": self.opaque, "reads": sorted(self.reads), "fixtures": list(names)}
             if time.monotonic() - self.sent > BATCH_SECONDS:
                 self._flush()
 
@@ -117,7 +122,7 @@ class Recorder:
         data = self.coverage.get_data()
         found: dict[str, Lines] = defaultdict(lambda: defaultdict(list))
         for path in data.measured_files():
-            name = path[len(self.root) :].replace(os.sep, "/") if path.startswith(self.root) else ""
+            name = self._name(path)
             if not name:
                 continue
             for line, labels in data.contexts_by_lineno(path).items():

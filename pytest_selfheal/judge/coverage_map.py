@@ -13,14 +13,14 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_selfheal.judge.import_map import ImportMap
 from pytest_selfheal.judge.outline import Outline, digest_of, outline
 
-FORMAT = 1
+FORMAT = 2
 Lines = Mapping[str, frozenset[int]]
 
 
@@ -39,7 +39,9 @@ class Executed:
     surroundings: str
     """Digest of the test's file and of the import-time code of all that it can import."""
     opaque: bool = False
-    """It starts processes or reads source files."""
+    """It starts processes."""
+    reads: Mapping[str, str] = field(default_factory=dict)
+    """Source files that it reads → digest then."""
 
     def is_as_measured(self, path: str, digest: str) -> bool:
         return self.versions.get(path) == digest
@@ -114,6 +116,8 @@ class CoverageMap:
             digests = {block.name: block.digest for block in now.blocks}
             if any(digests.get(name) != digest for name, digest in blocks.items()):
                 return False
+        if any(self.files.digest(path) != digest for path, digest in entry.reads.items()):
+            return False
         return entry.surroundings == self.files.surroundings(entry.own)
 
     # ------------------------------------------------------------------ measuring
@@ -131,14 +135,15 @@ class CoverageMap:
                 for name in about["fixtures"]:
                     for path, found in self._fixtures.get(name, {}).items():
                         lines.setdefault(path, set()).update(found)
-                self._tests[nodeid] = self._entry(test_file(nodeid), lines, about["opaque"])
+                self._tests[nodeid] = self._entry(test_file(nodeid), lines, about)
                 self._changed = True
 
-    def _entry(self, own: str, lines: Mapping[str, set[int]], opaque: bool) -> Executed:
+    def _entry(self, own: str, lines: Mapping[str, set[int]], about: Mapping[str, Any]) -> Executed:
         kept = {path: frozenset(executed) for path, executed in lines.items() if path != own}
         blocks = {path: ran for path, executed in kept.items() if (ran := self._functions(path, executed))}
         versions = {path: self.files.digest(path) for path in kept}
-        return Executed(kept, blocks, versions, own, self.files.surroundings(own), opaque)
+        reads = {path: self.files.digest(path) for path in about["reads"] if path != own}
+        return Executed(kept, blocks, versions, own, self.files.surroundings(own), about["opaque"], reads)
 
     def _functions(self, path: str, lines: Set[int]) -> dict[str, str]:
         """Functions of which one of ``lines`` is part, with their digests."""
@@ -167,6 +172,7 @@ class CoverageMap:
                         "own": entry.own,
                         "surroundings": entry.surroundings,
                         "opaque": entry.opaque,
+                        "reads": entry.reads,
                     }
                     for nodeid, entry in self._tests.items()
                 },
@@ -194,6 +200,7 @@ class CoverageMap:
                     about["own"],
                     about["surroundings"],
                     bool(about["opaque"]),
+                    about["reads"],
                 )
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
             self._tests, self._at_import = {}, {}  # none yet, of another version, or damaged
