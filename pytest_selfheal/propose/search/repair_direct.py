@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from pytest_selfheal.propose.search import repair_direct_attributes as attributes
 from pytest_selfheal.propose.search import repair_direct_calls as calls
+from pytest_selfheal.propose.search import repair_direct_imports as imports
 from pytest_selfheal.propose.search import repair_direct_names as names
 from pytest_selfheal.propose.search import repair_direct_syntax as syntax
 from pytest_selfheal.propose.search.candidate import Candidate, Draft
@@ -16,18 +18,21 @@ from pytest_selfheal.types import Failure, Raised
 Repair = Callable[[Raised, Mapping[str, Source], Context], Iterator[tuple[Source, Draft]]]
 
 _REPAIRS: dict[str, tuple[Repair, ...]] = {
-    "ModuleNotFoundError": (names.missing_module,),
-    "ImportError": (names.missing_import,),
+    "ModuleNotFoundError": (imports.missing_module,),
+    "ImportError": (imports.missing_import,),
     "NameError": (names.missing_name,),
     "UnboundLocalError": (names.unbound_local, names.missing_name),
-    "AttributeError": (names.missing_attribute,),
+    "AttributeError": (attributes.missing_attribute,),
     "TypeError": (calls.arity, calls.operands),
     "KeyError": (names.missing_key,),
 }
 
 
 def direct(
-    failure: Failure, sources: Mapping[str, Source], context: Context, broken: Mapping[str, str] | None = None
+    failure: Failure,
+    sources: Mapping[str, Source],
+    context: Context,
+    broken: Mapping[str, str] | None = None,
 ) -> Iterator[Candidate]:
     """Candidates, best first. ``broken`` maps paths of files that do not parse to their text (they are no :class:`Source`)."""
     for path, text in (broken or {}).items():

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.distance import near
 from pytest_selfheal.propose.search.operators.edit import swap
-from pytest_selfheal.propose.search.repair_direct_names import failing_lines
+from pytest_selfheal.propose.search.repair_direct_places import Drafts, failing_lines
 from pytest_selfheal.propose.search.source import FunctionNode, Source
 from pytest_selfheal.types import Raised
-
-Drafts = Iterator[tuple[Source, Draft]]
 
 
 def arity(link: Raised, sources: Mapping[str, Source], context: Context) -> Drafts:
@@ -27,7 +25,10 @@ def arity(link: Raised, sources: Mapping[str, Source], context: Context) -> Draf
     definitions = [(s, n) for s in sources.values() for q, n in s.functions.items() if n.name == name]
     missing = re.search(r"missing \d+ required (?:positional|keyword-only) arguments?: (.*)", message)
     unexpected = re.search(r"unexpected keyword argument '(\w+)'", message)
-    takes = re.search(r"takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given", message)
+    takes = re.search(
+        r"takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given",
+        message,
+    )
     for source, node in definitions:
         if missing:
             yield from _missing(source, node, re.findall(r"'(\w+)'", missing.group(1)))
@@ -67,14 +68,25 @@ def _missing(source: Source, node: FunctionNode, names: list[str]) -> Drafts:
                 yield (
                     source,
                     Draft(
-                        (Edit(end, end, f"{sign}{value}"),), "direct/arity/default", f"default {value} for {name}", 0.6
+                        (Edit(end, end, f"{sign}{value}"),),
+                        "direct/arity/default",
+                        f"default {value} for {name}",
+                        0.6,
                     ),
                 )
         if arg in args and not _reads(node, name):
             start, end = source.span(arg)
             end = source.span(later[0])[0] if later else end
             start = start if later or arg is args[0] else source.span(args[args.index(arg) - 1])[1]
-            yield source, Draft((Edit(start, end, ""),), "direct/arity/drop", f"drop parameter {name}", 0.6)
+            yield (
+                source,
+                Draft(
+                    (Edit(start, end, ""),),
+                    "direct/arity/drop",
+                    f"drop parameter {name}",
+                    0.6,
+                ),
+            )
     if method and not node.decorator_list and args and args[0].arg not in ("self", "cls"):
         start = source.line_span(node.lineno, node.lineno)[0]
         edit = Edit(start, start, f"{source.indent_of(node)}@staticmethod{source.newline}")
@@ -111,10 +123,21 @@ def _unexpected(source: Source, node: FunctionNode, keyword: str) -> Drafts:
         used = _reads(node, keyword)
         for value in ("None", "False", "True", "0", '""', "1"):
             edit = Edit(place, place, f"{comma}{keyword}={value}")
-            yield source, Draft((edit,), "direct/arity/add", f"parameter {keyword}={value}", 0.8 if used else 0.4)
+            yield (
+                source,
+                Draft(
+                    (edit,),
+                    "direct/arity/add",
+                    f"parameter {keyword}={value}",
+                    0.8 if used else 0.4,
+                ),
+            )
         if not node.args.kwarg:
             edit = Edit(place, place, f"{comma}**kwargs")
-            yield source, Draft((edit,), "direct/arity/kwargs", "accept any keyword", 0.1)
+            yield (
+                source,
+                Draft((edit,), "direct/arity/kwargs", "accept any keyword", 0.1),
+            )
 
 
 def _surplus(source: Source, node: FunctionNode, extra: int) -> Drafts:
@@ -126,7 +149,12 @@ def _surplus(source: Source, node: FunctionNode, extra: int) -> Drafts:
         first = "cls" if any(source.segment(d) == "classmethod" for d in node.decorator_list) else "self"
         yield (
             source,
-            Draft((Edit(opened, opened, first + comma),), "direct/arity/self", f"the method takes {first}", 0.95),
+            Draft(
+                (Edit(opened, opened, first + comma),),
+                "direct/arity/self",
+                f"the method takes {first}",
+                0.95,
+            ),
         )
         start = source.line_span(node.lineno, node.lineno)[0]
         edit = Edit(start, start, f"{source.indent_of(node)}@staticmethod{source.newline}")
@@ -134,15 +162,47 @@ def _surplus(source: Source, node: FunctionNode, extra: int) -> Drafts:
     for decorator in node.decorator_list:
         if source.segment(decorator) in ("staticmethod", "classmethod"):
             a, b = source.line_span(decorator.lineno, decorator.lineno)
-            yield source, Draft((Edit(a, b, ""),), "direct/arity/decorator", "an ordinary method", 0.5)
+            yield (
+                source,
+                Draft(
+                    (Edit(a, b, ""),),
+                    "direct/arity/decorator",
+                    "an ordinary method",
+                    0.5,
+                ),
+            )
     place, comma = _parameters_end(source, node)
     if place >= 0 and extra <= 2:
         unbound = _unbound_names(source, node)
         for name in unbound[:4]:
-            yield source, Draft((Edit(place, place, f"{comma}{name}"),), "direct/arity/add", f"parameter {name}", 0.8)
-            yield source, Draft((Edit(opened, opened, f"{name}, "),), "direct/arity/add", f"parameter {name}", 0.5)
+            yield (
+                source,
+                Draft(
+                    (Edit(place, place, f"{comma}{name}"),),
+                    "direct/arity/add",
+                    f"parameter {name}",
+                    0.8,
+                ),
+            )
+            yield (
+                source,
+                Draft(
+                    (Edit(opened, opened, f"{name}, "),),
+                    "direct/arity/add",
+                    f"parameter {name}",
+                    0.5,
+                ),
+            )
         names = ", ".join(f"extra{i or ''}=None" for i in range(extra))
-        yield source, Draft((Edit(place, place, comma + names),), "direct/arity/add", "one more parameter", 0.1)
+        yield (
+            source,
+            Draft(
+                (Edit(place, place, comma + names),),
+                "direct/arity/add",
+                "one more parameter",
+                0.1,
+            ),
+        )
 
 
 def _unbound_names(source: Source, node: FunctionNode) -> list[str]:
@@ -206,7 +266,16 @@ def _call_sites(
                     and node.func.value.id[:1].isupper()
                 ):
                     text = source.segment(node.func.value)
-                    yield source, swap(source, node.func.value, f"{text}()", "direct/arity/instance", 0.5)
+                    yield (
+                        source,
+                        swap(
+                            source,
+                            node.func.value,
+                            f"{text}()",
+                            "direct/arity/instance",
+                            0.5,
+                        ),
+                    )
             elif unexpected:
                 keyword = next((k for k in node.keywords if k.arg == unexpected.group(1)), None)
                 known = {a.arg for _, d in definitions for a in (*d.args.args, *d.args.kwonlyargs)} - {
@@ -219,7 +288,12 @@ def _call_sites(
                         edit = Edit(start, start + len(keyword.arg), other)
                         yield (
                             source,
-                            Draft((edit,), "direct/arity/keyword", f"pass {other} to {name}()", close.get(other, 0.3)),
+                            Draft(
+                                (edit,),
+                                "direct/arity/keyword",
+                                f"pass {other} to {name}()",
+                                close.get(other, 0.3),
+                            ),
                         )
             elif takes and len(node.args) > 1:
                 for i in range(len(node.args)):
@@ -228,7 +302,15 @@ def _call_sites(
                         b = source.span(node.args[i + 1])[0]
                     else:
                         a = source.span(node.args[i - 1])[1]
-                    yield source, Draft((Edit(a, b, ""),), "direct/arity/argument", "drop an argument", 0.4)
+                    yield (
+                        source,
+                        Draft(
+                            (Edit(a, b, ""),),
+                            "direct/arity/argument",
+                            "drop an argument",
+                            0.4,
+                        ),
+                    )
 
 
 _CONVERSIONS = {
@@ -271,18 +353,51 @@ def operands(link: Raised, sources: Mapping[str, Source], context: Context) -> D
                         if not isinstance(side, ast.Constant):
                             yield (
                                 source,
-                                swap(source, side, f"{call}({source.segment(side)})", "direct/convert", 0.6 * here),
+                                swap(
+                                    source,
+                                    side,
+                                    f"{call}({source.segment(side)})",
+                                    "direct/convert",
+                                    0.6 * here,
+                                ),
                             )
             if "not callable" in message and isinstance(node, ast.Call):
-                yield source, swap(source, node, source.segment(node.func), "direct/uncall", 0.6 * here)
+                yield (
+                    source,
+                    swap(
+                        source,
+                        node,
+                        source.segment(node.func),
+                        "direct/uncall",
+                        0.6 * here,
+                    ),
+                )
                 if len(node.args) == 1:
                     text = f"{source.segment(node.func)}[{source.segment(node.args[0])}]"
-                    yield source, swap(source, node, text, "direct/subscript", 0.6 * here)
+                    yield (
+                        source,
+                        swap(source, node, text, "direct/subscript", 0.6 * here),
+                    )
             elif "not subscriptable" in message and isinstance(node, ast.Subscript):
                 base, index = source.segment(node.value), source.segment(node.slice)
-                yield source, swap(source, node, f"{base}({index})", "direct/call", 0.6 * here)
-                yield source, swap(source, node.value, f"{base}()", "direct/call", 0.5 * here)
-                yield source, swap(source, node.value, f"list({base})", "direct/convert", 0.4 * here)
+                yield (
+                    source,
+                    swap(source, node, f"{base}({index})", "direct/call", 0.6 * here),
+                )
+                yield (
+                    source,
+                    swap(source, node.value, f"{base}()", "direct/call", 0.5 * here),
+                )
+                yield (
+                    source,
+                    swap(
+                        source,
+                        node.value,
+                        f"list({base})",
+                        "direct/convert",
+                        0.4 * here,
+                    ),
+                )
             elif (
                 ("method" in message or "function" in message)
                 and isinstance(node, ast.Attribute)
@@ -290,8 +405,26 @@ def operands(link: Raised, sources: Mapping[str, Source], context: Context) -> D
             ):
                 up = source.parent(node)
                 if not (isinstance(up, ast.Call) and up.func is node):
-                    yield source, swap(source, node, f"{source.segment(node)}()", "direct/call", 0.7 * here)
+                    yield (
+                        source,
+                        swap(
+                            source,
+                            node,
+                            f"{source.segment(node)}()",
+                            "direct/call",
+                            0.7 * here,
+                        ),
+                    )
             elif "not iterable" in message and isinstance(node, (ast.For, ast.comprehension)):
                 text = source.segment(node.iter)
                 for call in ("range", "str", "list"):
-                    yield source, swap(source, node.iter, f"{call}({text})", "direct/convert", 0.5 * here)
+                    yield (
+                        source,
+                        swap(
+                            source,
+                            node.iter,
+                            f"{call}({text})",
+                            "direct/convert",
+                            0.5 * here,
+                        ),
+                    )

@@ -21,53 +21,16 @@ _Node = TypeVar("_Node", bound=ast.AST)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef)
 
-_PRECEDENCE: dict[type[ast.AST], int] = {
-    ast.NamedExpr: 0,
-    ast.Tuple: 0,
-    ast.Yield: 0,
-    ast.YieldFrom: 0,
-    ast.Lambda: 1,
-    ast.IfExp: 1,
-    ast.Compare: 5,
-    ast.Await: 14,
-    ast.Starred: 1,
-}
-_BINARY: dict[type[ast.AST], int] = {
-    ast.BitOr: 6,
-    ast.BitXor: 7,
-    ast.BitAnd: 8,
-    ast.LShift: 9,
-    ast.RShift: 9,
-    ast.Add: 10,
-    ast.Sub: 10,
-    ast.Mult: 11,
-    ast.MatMult: 11,
-    ast.Div: 11,
-    ast.FloorDiv: 11,
-    ast.Mod: 11,
-    ast.Pow: 13,
-}
-ATOM = 16
-
-
-def precedence(node: ast.expr) -> int:
-    """How tightly the outermost operator of ``node`` binds (Python reference, section 6.17); :data:`ATOM` for the rest."""
-    if isinstance(node, ast.BinOp):
-        return _BINARY[type(node.op)]
-    if isinstance(node, ast.UnaryOp):
-        return 4 if isinstance(node.op, ast.Not) else 12
-    if isinstance(node, ast.BoolOp):
-        return 2 if isinstance(node.op, ast.Or) else 3
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value < 0:
-        return 12
-    return _PRECEDENCE.get(type(node), ATOM)
-
 
 class Region:
     """The part of a source that one round of operators works on: a function with its body, or the module level."""
 
     def __init__(
-        self, source: Source, qualname: str, node: FunctionNode | ast.Module, focus: frozenset[int] = frozenset()
+        self,
+        source: Source,
+        qualname: str,
+        node: FunctionNode | ast.Module,
+        focus: frozenset[int] = frozenset(),
     ) -> None:
         self.source = source
         self.qualname = qualname
@@ -196,7 +159,10 @@ class Source:
         found = self._spans.get(node)
         if found is None:
             n: ast.expr = node  # type: ignore[assignment]
-            found = (self.offset(n.lineno, n.col_offset), self.offset(n.end_lineno or 0, n.end_col_offset or 0))
+            found = (
+                self.offset(n.lineno, n.col_offset),
+                self.offset(n.end_lineno or 0, n.end_col_offset or 0),
+            )
             self._spans[node] = found
         return found
 
@@ -234,7 +200,11 @@ class Source:
                     start = self._starts[token.start[0] - 1] + token.start[1]
                     end = self._starts[token.end[0] - 1] + token.end[1]
                     chars[start:end] = " " * (end - start)
-        except (tokenize.TokenError, SyntaxError, IndexError):  # what ast parses but tokenize does not
+        except (
+            tokenize.TokenError,
+            SyntaxError,
+            IndexError,
+        ):  # what ast parses but tokenize does not
             return self.text
         return "".join(chars)
 
@@ -329,7 +299,11 @@ class Source:
             start = self._starts[first - 1]
             if start <= offset <= self.span(node)[1] and start > best:
                 body = self.span(node.body[0])[0]
-                name, inside, best = qualname, offset >= body or self._before_body(node, offset), start
+                name, inside, best = (
+                    qualname,
+                    offset >= body or self._before_body(node, offset),
+                    start,
+                )
         return name, inside
 
     def _before_body(self, node: FunctionNode, offset: int) -> bool:
@@ -416,7 +390,8 @@ class Source:
         target: CodeType | None = code
         for part in outer.split("."):
             target = next(
-                (c for c in (target.co_consts if target else ()) if isinstance(c, CodeType) and c.co_name == part), None
+                (c for c in (target.co_consts if target else ()) if isinstance(c, CodeType) and c.co_name == part),
+                None,
             )
         if target is None:
             raise SyntaxError(f"{outer} is gone")

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.operators.edit import swap
-from pytest_selfheal.propose.search.source import ATOM, Region
+from pytest_selfheal.propose.search.precedence import ATOM
+from pytest_selfheal.propose.search.source import Region
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 
@@ -39,21 +40,21 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             yield swap(source, node, orelse, "comprehension/ternary/else")
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
             yield from _range(region, node)
-    for node in region.of(ast.For, ast.comprehension):
-        assert isinstance(node, (ast.For, ast.comprehension))
+    for loop in region.of(ast.For, ast.comprehension):
+        assert isinstance(loop, (ast.For, ast.comprehension))
         if (
-            isinstance(node.iter, ast.Call)
-            and isinstance(node.iter.func, ast.Name)
-            and node.iter.func.id == "enumerate"
+            isinstance(loop.iter, ast.Call)
+            and isinstance(loop.iter.func, ast.Name)
+            and loop.iter.func.id == "enumerate"
         ):
             continue
-        if isinstance(node.target, ast.Name):
-            text = source.segment(node.iter)
+        if isinstance(loop.target, ast.Name):
+            text = source.segment(loop.iter)
             if text.startswith("range(len(") and text.endswith("))"):
-                yield swap(source, node.iter, text[10:-2], "comprehension/values")
+                yield swap(source, loop.iter, text[10:-2], "comprehension/values")
             else:
-                yield swap(source, node.iter, f"range(len({text}))", "comprehension/indices", level=ATOM)
-                yield swap(source, node.iter, f"range({text})", "comprehension/range", level=ATOM)
+                yield swap(source, loop.iter, f"range(len({text}))", "comprehension/indices", level=ATOM)
+                yield swap(source, loop.iter, f"range({text})", "comprehension/range", level=ATOM)
 
 
 def _filters(region: Region, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[Draft]:

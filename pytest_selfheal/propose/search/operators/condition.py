@@ -11,7 +11,8 @@ from pytest_selfheal.propose.search.kinds import Kinds
 from pytest_selfheal.propose.search.operators.atoms import atoms
 from pytest_selfheal.propose.search.operators.edit import swap
 from pytest_selfheal.propose.search.operators.role import condition
-from pytest_selfheal.propose.search.source import Region, precedence
+from pytest_selfheal.propose.search.precedence import precedence
+from pytest_selfheal.propose.search.source import Region
 
 _MOST = 400
 """Atoms for one condition."""

@@ -6,7 +6,8 @@ import ast
 import re
 
 from pytest_selfheal.propose.search.candidate import Draft, Edit
-from pytest_selfheal.propose.search.source import ATOM, Source, precedence
+from pytest_selfheal.propose.search.precedence import ATOM, precedence
+from pytest_selfheal.propose.search.source import Source
 
 
 def needed(source: Source, node: ast.expr) -> int:

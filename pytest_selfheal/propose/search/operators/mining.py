@@ -163,9 +163,10 @@ def _collections(region: Region, context: Context) -> Iterator[Draft]:
         has = {e.value for e in node.elts if isinstance(e, ast.Constant)}
         kind = type(next(iter(has)))
         last = source.span(node.elts[-1])[1]
-        fitting = [v for v in pool if type(v) is kind]
+        fitting: list[str | int] = [v for v in pool if type(v) is kind]
         if kind is str and all(str(v).isupper() for v in has):
-            fitting = [str(v).upper() for v in fitting] + [w.upper() for v in fitting for w in str(v).split(".")]
+            texts = [str(v) for v in fitting]
+            fitting = [*(t.upper() for t in texts), *(w.upper() for t in texts for w in t.split("."))]
         for value in [v for v in dict.fromkeys(fitting) if v not in has][:60]:
             yield Draft((Edit(last, last, f", {value!r}"),), "mining/collection", f"{value!r} in the collection too")
 

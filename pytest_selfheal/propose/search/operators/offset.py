@@ -10,7 +10,8 @@ from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.kinds import COLLECTIONS, Kinds
 from pytest_selfheal.propose.search.operators.edit import swap
 from pytest_selfheal.propose.search.operators.role import role
-from pytest_selfheal.propose.search.source import Region, precedence
+from pytest_selfheal.propose.search.precedence import precedence
+from pytest_selfheal.propose.search.source import Region
 
 _ROLES = {"index", "slice", "range", "compare", "operand", "return", "assign", "argument", "element"}
 

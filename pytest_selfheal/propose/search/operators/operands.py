@@ -9,7 +9,8 @@ from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.operators.arithmetic import TEXT
 from pytest_selfheal.propose.search.operators.edit import swap
-from pytest_selfheal.propose.search.source import ATOM, Region, precedence
+from pytest_selfheal.propose.search.precedence import ATOM, precedence
+from pytest_selfheal.propose.search.source import Region
 
 
 def propose(region: Region, context: Context) -> Iterator[Draft]:

@@ -10,7 +10,8 @@ from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.operators.block import insert
 from pytest_selfheal.propose.search.operators.edit import fitted, swap
 from pytest_selfheal.propose.search.operators.role import role
-from pytest_selfheal.propose.search.source import ATOM, FunctionNode, Region
+from pytest_selfheal.propose.search.precedence import ATOM
+from pytest_selfheal.propose.search.source import FunctionNode, Region
 
 _MOST = 24
 """Functions of the project that are tried around one value."""

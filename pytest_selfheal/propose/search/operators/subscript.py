@@ -10,7 +10,8 @@ from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.kinds import NUMBERS, Kinds
 from pytest_selfheal.propose.search.operators.edit import swap
 from pytest_selfheal.propose.search.operators.role import role
-from pytest_selfheal.propose.search.source import ATOM, Region
+from pytest_selfheal.propose.search.precedence import ATOM
+from pytest_selfheal.propose.search.source import Region
 
 
 def propose(region: Region, context: Context) -> Iterator[Draft]:

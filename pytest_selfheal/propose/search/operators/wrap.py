@@ -10,7 +10,8 @@ from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.kinds import COLLECTIONS, NUMBERS, SEQUENCES, Kinds
 from pytest_selfheal.propose.search.operators.edit import swap
 from pytest_selfheal.propose.search.operators.role import role
-from pytest_selfheal.propose.search.source import ATOM, Region, precedence
+from pytest_selfheal.propose.search.precedence import ATOM, precedence
+from pytest_selfheal.propose.search.source import Region
 
 _ITERABLE = COLLECTIONS | {"iterator", "any"}
 _FUNCTIONS: dict[str, frozenset[str]] = {
