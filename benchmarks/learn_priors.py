@@ -295,6 +295,7 @@ def keeps(key: str, value: float, found: dict[str, float]) -> bool:
 
 
 def main() -> None:
+    here = Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mbpp", type=Path, required=True, help="MBPP, one JSON object a line")
     parser.add_argument(
