@@ -131,3 +131,15 @@ def test_a_rejected_patch_is_followed_by_the_next(tmp_path: Path) -> None:
     patches = [p for p in found if isinstance(p, Patch)]
     assert len({p.changes for p in patches}) == len(patches) >= 1
     assert len(found) == 3 or isinstance(found[-1], GaveUp)
+
+
+def test_without_fork_each_candidate_gets_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.fork")
+    files = {
+        "m.py": "def double(x):\n    return x - x\n",
+        "test_m.py": "from m import double\n\n\ndef test_it():\n    assert double(2) == 4\n",
+    }
+    found = patch(tmp_path, files)
+    namespace: dict[str, object] = {}
+    exec(after(found), namespace)
+    assert eval("double(2)", namespace) == 4

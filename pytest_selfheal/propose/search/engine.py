@@ -26,7 +26,7 @@ from pytest_selfheal.propose.search.choose import choose
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.examples import of_function
 from pytest_selfheal.propose.search.files import Files
-from pytest_selfheal.propose.search.fork import Usage
+from pytest_selfheal.propose.search.fork import Usage, peak_memory
 from pytest_selfheal.propose.search.fresh_import import FreshImport
 from pytest_selfheal.propose.search.generate import generate, neighbours
 from pytest_selfheal.propose.search.harness import Harness
@@ -114,11 +114,25 @@ class Engine:
         search = self._search(harness, live, sources, texts)
         for number, group in enumerate(search.run(), 1):
             choices = choose(group, self._compared(group, harness, live), self._located)
-            self.send("patches", number=number, tried=search.tried, patches=described(choices, self.files))
+            self.send(
+                "patches",
+                number=number,
+                tried=search.tried,
+                first=round(search.first, 4),
+                patches=described(choices, self.files),
+            )
             if not self._told_to_go_on(number):
                 return
         reason = "time_limit" if self.budget.over else "no_candidate"
-        self.send("end", tried=search.tried, reason=reason, evidence=evidence(search))
+        self.send(
+            "end",
+            tried=search.tried,
+            reason=reason,
+            evidence=evidence(search),
+            memory_mib=peak_memory(),
+            screening=search.screen_spent,
+            slow=search.slow_spent,
+        )
 
     # ------------------------------------------------------------------ tests
 

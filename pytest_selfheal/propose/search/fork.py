@@ -8,6 +8,7 @@ import pickle
 import resource
 import select
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-GROWTH = 512 * 1024 * 1024
+GROWTH = 256 * 1024 * 1024
 """Bytes of address space that a forked child may add to what the engine has."""
 
 
@@ -90,6 +91,13 @@ def prepare_child(close: tuple[int, ...] = ()) -> None:
 def _address_space() -> int:
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
         return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def peak_memory() -> tuple[float, float]:
+    """MiB that this process, and the largest of its children, have had in memory at most (both count shared pages)."""
+    unit = 1024 * 1024 if sys.platform == "darwin" else 1024
+    own, child = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own / unit, child / unit
 
 
 class Usage:

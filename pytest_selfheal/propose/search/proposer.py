@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import tempfile
 import threading
@@ -40,6 +41,11 @@ class SearchProposer:
         """Plausible patches, best first, then :class:`GaveUp`. Closing the iterator kills the engine at once."""
         if not diagnosis.nodeids:
             yield GaveUp("no_candidate", "No failing test, nothing to do.", self.name)
+            return
+        if not hasattr(os, "fork"):
+            from pytest_selfheal.propose.search import fresh_process
+
+            yield from fresh_process.proposals(self._workshop, self._settings, diagnosis)
             return
         run = _EngineRun(self._workshop, self._settings, diagnosis)
         try:

@@ -123,6 +123,8 @@ class Search:
         self._slow_judge = slow
         self.budget = budget
         self.tried = 0
+        self.first = 0.0
+        """CPU seconds after which the last group's first patch was found."""
         self.regressed: list[tuple[Candidate, tuple[str, ...]]] = []
         self.pool: list[Partial] = []
         self._found: list[Plausible] = []
@@ -130,7 +132,10 @@ class Search:
         self._late: list[Task] = []
         self._likely: list[tuple[float, int, Candidate]] = []
         self._slow: list[tuple[float, int, Candidate]] = []
-        self._slow_spent = 0.0
+        self.screen_spent = 0.0
+        """CPU seconds of the fast path: forks and tests, without generating and compiling."""
+        self.slow_spent = 0.0
+        """CPU seconds of the slow path."""
         self._late_spent = 0.0
         self._counter = itertools.count()
         self._rate = 0.001
@@ -184,7 +189,7 @@ class Search:
         if not self._slow or self._slow_judge is None:
             return False
         # Its turn comes with a pause after the start: most faults are found before the first one has run.
-        return self._slow_spent < SLOW_SHARE * self.budget.spent - 0.1
+        return self.slow_spent < SLOW_SHARE * self.budget.spent - 0.1
 
     def _batch(self) -> list[Task]:
         size = FIRST_BATCH if not self.tried else int(min(MAX_BATCH, max(4, BATCH_SECONDS / self._rate)))
@@ -233,7 +238,7 @@ class Search:
     def _climb(self, size: int) -> Iterator[Candidate]:
         """A quantum from the partial success that has had the least attention for its rank."""
         while True:
-            open_ones = [(p.pulled * (1 + rank) ** 0.5, rank, p) for rank, p in enumerate(self.pool) if not p.empty]
+            open_ones = [(p.pulled * (1 + rank), rank, p) for rank, p in enumerate(self.pool) if not p.empty]
             if not open_ones:
                 return
             partial = min(open_ones, key=lambda entry: entry[:2])[2]
@@ -273,6 +278,7 @@ class Search:
         before = self.budget.spent
         self._screener.screen(batch)
         took = self.budget.spent - before
+        self.screen_spent += took
         self._rate = 0.5 * self._rate + 0.5 * max(took / len(batch), 1e-5)
         for task in batch:
             self.tried += task.status > RUNNING and not task.retried
@@ -309,7 +315,12 @@ class Search:
         if verdict[1]:
             self.regressed.append((task.candidate, verdict[1]))
             return
-        self._found.append(Plausible(task.candidate, task.live, task.codes, self.tried))
+        self._keep(Plausible(task.candidate, task.live, task.codes, self.tried))
+
+    def _keep(self, plausible: Plausible) -> None:
+        if not self._found:
+            self.first = self.budget.spent
+        self._found.append(plausible)
 
     def _retry(self) -> None:
         """Candidates that ran out of CPU time, once more with ten times as much."""
@@ -342,5 +353,5 @@ class Search:
         before = self.budget.spent
         self.tried += 1
         if self._slow_judge(candidate):
-            self._found.append(Plausible(candidate, {}, {}, self.tried, slow=True))
-        self._slow_spent += self.budget.spent - before
+            self._keep(Plausible(candidate, {}, {}, self.tried, slow=True))
+        self.slow_spent += self.budget.spent - before
