@@ -14,7 +14,7 @@ def count_lines(path):
         return sum(1 for line in file if line.strip())
 '''
 EMPTY = "```python\nfrom lines import count_lines\n\n\ndef test_count(tmp_path):\n    count_lines(tmp_path)\n```"
-MIXED = '''Here it is.
+MIXED = """Here it is.
 ```python
 from lines import count_lines
 
@@ -34,11 +34,14 @@ def test_wrong(tmp_path):
 def test_of_nothing():
     assert callable(count_lines)
 ```
-'''
+"""
 
 
 def test_proposals_are_judged_and_errors_are_fed_back(tmp_path: Path) -> None:
-    files = {"pytest.ini": "[pytest]\nfilterwarnings =\n", "tests/test_it.py": "def test_it():\n    assert 1 + 1 == 2\n"}
+    files = {
+        "pytest.ini": "[pytest]\nfilterwarnings =\n",
+        "tests/test_it.py": "def test_it():\n    assert 1 + 1 == 2\n",
+    }
     project = Example(files, tmp_path).git()
     project.write({"lines.py": CODE})
     with ScriptedModel([EMPTY, MIXED]) as model:

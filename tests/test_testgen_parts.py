@@ -236,6 +236,16 @@ def test_exceptions_and_changed_arguments_have_their_own_shape() -> None:
     assert "    p0 = [2, 1]\n    clamp(p0)\n    assert p0 == [1, 2]\n" in text
 
 
+def test_long_values_are_broken_as_formatters_do(tmp_path: Path) -> None:
+    words = "[" + ", ".join(f'"word number {n}"' for n in range(9)) + "]"
+    text = written(case(words, expected=words), case(f"Box({words}, {{1: {words}}})", expected="1"))
+    compile(text, "test_shop.py", "exec")
+    assert max(len(line) for line in text.splitlines() if '"""' not in line) <= 88
+    alone = written(case(words, expected=words))
+    compile(alone, "test_shop.py", "exec")
+    assert "    assert result == expected\n" in alone
+
+
 def test_characterisation_is_called_by_its_name_unless_somebody_backs_the_value() -> None:
     assert '"""Wrong before clamp was repaired (characterisation)."""' in written(case("5"))
     assert '"""Wrong before clamp was repaired (as documented)."""' in written(case("5", backed="docstring"))

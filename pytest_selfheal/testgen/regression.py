@@ -49,6 +49,9 @@ def with_tests(
     others = others_for(workshop, near_tests)
     kept = Settled(workshop, places, changes, others, _reason, before=True).settle(found, near)
     with_model(asker, Setting(workshop, places, changes, others, True, outcome.diff, near), found, kept)
+    if outside and kept.tests:
+        # Module-level code changed: which functions that concerns, only the tests could tell.
+        found = [one for one in found if one.target.label in kept.tests]
     return Healed(_added(outcome, kept), [entry(one, kept, outcome.diagnosis.id) for one in found])
 
 

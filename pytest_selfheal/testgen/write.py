@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -65,7 +66,7 @@ def write(
     if "(characterisation)" in text:
         docstring += [
             "",
-            "Characterisation: the values are what the verified code gives; no documentation states them.",
+            "Characterisation: the values are what the verified code gives, documented nowhere.",
             '"""',
         ]
     else:
@@ -142,14 +143,19 @@ def _docstring(subject: Subject, group: Sequence[Case]) -> str:
 
 def _single(subject: Subject, name: str, case: Case, width: int) -> str:
     lines = [f"def {name}():", *_wrapped_doc(_docstring(subject, [case]), width)]
-    lines += [f"    {line}" for line in case.input.setup]
+    for line in case.input.setup:
+        name, equals, value = line.partition(" = ")
+        if equals and name.isidentifier():
+            lines += broken(value, 4, width, f"{name} = ")
+        else:
+            lines += broken(line, 4, width)
     arguments = [a.source for a in case.input.arguments]
     for number, _form, _source in case.after:
         source = arguments[number]
         if source.isidentifier() and any(line.startswith(f"{source} = ") for line in case.input.setup):
             continue
         variable = _variable(case, number, subject)
-        lines.append(f"    {variable} = {source}")
+        lines += broken(source, 4, width, f"{variable} = ")
         arguments[number] = variable
     call = case.call.format(*arguments)
     if case.kind == "raises":
@@ -185,9 +191,12 @@ def _equal(left: str, right: str, width: int) -> list[str]:
     line = f"    assert {left} == {right}"
     if len(line) <= width:
         return [line]
-    if len(left) + 12 <= width and len(right) + 16 <= width:
-        return [f"    assert {left} == (", f"        {right}", "    )"]
-    return [f"    expected = {right}", f"    assert {left} == expected"]
+    lines = broken(right, 4, width, "expected = ") if len(line) - len(left) > 40 else []
+    shown = "expected" if lines else right
+    if len(f"    assert {left} == {shown}") > width:
+        lines += broken(left, 4, width, "result = ")
+        left = "result"
+    return [*lines, f"    assert {left} == {shown}"]
 
 
 def _table(subject: Subject, name: str, group: Sequence[Case], width: int) -> tuple[str, list[str]]:
@@ -236,16 +245,48 @@ def _row(cells: Sequence[str], id: str, width: int) -> list[str]:
     line = f'        pytest.param({", ".join(cells)}, id="{id}"),'
     if len(line) <= width:
         return [line]
-    return [
-        "        pytest.param(",
-        *(f"            {cell}," for cell in cells),
-        f'            id="{id}",',
-        "        ),",
-    ]
+    lines = ["        pytest.param("]
+    for cell in cells:
+        lines += broken(cell, 12, width, ending=",")
+    return [*lines, f'            id="{id}",', "        ),"]
+
+
+def broken(source: str, indent: int, width: int, before: str = "", ending: str = "") -> list[str]:
+    """An expression as lines no longer than ``width`` where that is possible: one element a line, as formatters do it."""
+    space = " " * indent
+    line = f"{space}{before}{source}{ending}"
+    node = ast.parse(source, mode="eval").body
+    inner = _elements(node, source) if len(line) > width else None
+    if not inner:
+        return [line]
+    head, elements, tail = inner
+    lines = [f"{space}{before}{head}"]
+    for prefix, element in elements:
+        lines += broken(element, indent + 4, width, prefix, ",")
+    return [*lines, f"{space}{tail}{ending}"]
+
+
+def _elements(node: ast.expr, source: str) -> tuple[str, list[tuple[str, str]], str] | None:
+    """What opens a bracketed expression, its elements with what stands before each, and what closes it."""
+
+    def text(part: ast.AST) -> str:
+        return ast.get_source_segment(source, part) or ""
+
+    if isinstance(node, ast.Call) and (node.args or node.keywords):
+        named = [(f"{k.arg}=" if k.arg else "**", text(k.value)) for k in node.keywords]
+        return f"{text(node.func)}(", [*(("", text(a)) for a in node.args), *named], ")"
+    if isinstance(node, ast.Dict) and node.keys and None not in node.keys:
+        pairs = zip(node.keys, node.values, strict=True)
+        return "{", [(f"{text(k)}: ", text(v)) for k, v in pairs if k is not None], "}"
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)) and node.elts:
+        brackets = "[]" if isinstance(node, ast.List) else "()" if isinstance(node, ast.Tuple) else "{}"
+        return brackets[0], [("", text(e)) for e in node.elts], brackets[1]
+    return None
 
 
 def _id(case: Case, taken: Sequence[str]) -> str:
-    shown = ", ".join(_plain(a.source) or "nothing" for a in case.input.arguments)
+    short = [a.source for a in case.input.arguments if len(a.source) <= 28]
+    shown = ", ".join(_plain(source) or "nothing" for source in short or [a.source for a in case.input.arguments])
     if case.kind == "value" and not _is_singleton(case.expected):
         result = _plain(case.expected) or "nothing"
         full = f"{shown} gives {result}"
@@ -261,7 +302,7 @@ def _id(case: Case, taken: Sequence[str]) -> str:
 
 def _plain(source: str) -> str:
     """Source with what would be escaped in an id left out."""
-    text = source.encode("ascii", "replace").decode()
+    text = source.replace("…", "...").encode("ascii", "replace").decode()
     return re.sub(r"[\"'\\]", "", text).strip().replace("::", ":").replace("[", "(").replace("]", ")")
 
 

@@ -13,7 +13,7 @@ from pytest_selfheal.testgen.inside.evaluate import Answer, Prepared
 from pytest_selfheal.testgen.inside.render import Renderer
 from pytest_selfheal.testgen.job import Input, Job, Name
 
-MADE_UP = 8
+MADE_UP = 14
 """What an input costs that no test used: inputs of people say more to people."""
 SAID_ALREADY = 200
 """What a case costs that an existing test asserts word for word."""

@@ -8,6 +8,7 @@ import inspect
 import itertools
 import os
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import CodeType
@@ -47,6 +48,8 @@ class Answer:
     lines: frozenset[int] = frozenset()
     branches: frozenset[Branch] = frozenset()
     reason: str = ""
+    seconds: float = 0.0
+    """CPU time, that of tracing included."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,9 @@ class Evaluator:
             return Answer("broken", f"setup raises {type(error).__name__}", error=error)
         before = [_text(v) for v in values]
         space.update({f"__{i}": v for i, v in enumerate(values)})
+        started = time.process_time()
         answer = self._run(prepared, space, lines if trace else None, branches)
+        answer.seconds = time.process_time() - started
         if self._purity.reason and answer.outcome != "slow":
             return Answer("impure", f"impure: {self._purity.reason}", reason=f"it {self._purity.reason}")
         answer.after = tuple(values)

@@ -13,7 +13,7 @@ from pytest_selfheal.testgen.inside.candidate import Candidate, Surroundings
 from pytest_selfheal.testgen.inside.cases import Writer
 from pytest_selfheal.testgen.inside.evaluate import CALL_SECONDS, QUICK, Answer, Evaluator, agree
 from pytest_selfheal.testgen.inside.gather import Gatherer
-from pytest_selfheal.testgen.inside.mutants import codes_of, mutants
+from pytest_selfheal.testgen.inside.mutants import MAX_MUTANTS, codes_of, mutants
 from pytest_selfheal.testgen.inside.proof import Proof, prove
 from pytest_selfheal.testgen.inside.purity import Purity
 from pytest_selfheal.testgen.inside.subject import Subject
@@ -23,10 +23,14 @@ from pytest_selfheal.testgen.job import Found
 
 MAX_CANDIDATES = 90
 """So many are compared with the mutants."""
+FEWEST = 8
 MAX_PINS = 6
 SHRINK_ROUNDS = 8
 WALL_FACTOR = 8
 """So many times its CPU seconds a function may take on a busy machine; then what is known by then has to do."""
+
+PATIENCE = 20.0
+"""Wall seconds for one version and all inputs."""
 
 Wanted = frozenset[tuple[int, int]]
 """Lines ``(0, line)`` and branching lines ``(line, 0)`` that changed and that no test executes (wholly)."""
@@ -52,6 +56,7 @@ class Explorer:
         self.branching = lines.branching(self.text, self.target.qualname)
         self.all_lines = lines.executable(self.evaluator.codes)
         self.limit = CALL_SECONDS
+        self.most = MAX_CANDIDATES
         self.candidates: list[Candidate] = []
 
     def explore(self) -> Found:
@@ -108,16 +113,19 @@ class Explorer:
 
     def _decided(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Those that answer the same a second time; also finds out how long a call may take from here on."""
-        ranked = sorted(candidates, key=lambda c: c.cost)[: 3 * MAX_CANDIDATES]
+        ranked = _within(sorted(candidates, key=lambda c: c.cost), self.job.cpu_seconds)[: 3 * MAX_CANDIDATES]
         if not ranked:
             return []
         used = self.around.usage.seconds
         inputs = [c.prepared for c in ranked]
-        [texts] = self.versions.each([None], lambda: self.evaluator.texts(inputs), patience=8.0)
+        [texts] = self.versions.each([None], lambda: self.evaluator.texts(inputs), patience=PATIENCE)
         if texts is None:
             self.gatherer.drop("its calls end the process or take too long")
             return []
-        self.limit = min(CALL_SECONDS, max(QUICK, 100 * (self.around.usage.seconds - used) / len(inputs)))
+        each = (self.around.usage.seconds - used) / len(inputs)
+        self.limit = min(CALL_SECONDS, max(QUICK, 100 * each))
+        # All mutants on all of these may take three times what a function may take altogether.
+        self.most = max(FEWEST, min(MAX_CANDIDATES, int(3 * self.job.cpu_seconds / (MAX_MUTANTS * max(each, 1e-6)))))
         kept = []
         for candidate, same in zip(ranked, agree([c.answer.text for c in ranked], texts), strict=True):
             if same:
@@ -145,7 +153,7 @@ class Explorer:
 
     def _note_differences(self, candidates: Sequence[Candidate], old: Mapping[str, CodeType]) -> None:
         inputs = [c.prepared for c in candidates]
-        [texts] = self.versions.each([old], lambda: self.evaluator.texts(inputs, self.limit), patience=8.0)
+        [texts] = self.versions.each([old], lambda: self.evaluator.texts(inputs, self.limit), patience=PATIENCE)
         for candidate, text in zip(candidates, texts or (), strict=False):
             candidate.before = text
             candidate.differs = text not in ("?", candidate.answer.text)
@@ -193,17 +201,17 @@ class Explorer:
     def _affordable(self, wanted: Wanted) -> list[Candidate]:
         """The candidates that are compared with the mutants: those that matter most, of every kind of way through the code."""
         ranked = sorted(self.candidates, key=lambda c: (not c.differs, not self._covers(c.answer, wanted), c.cost))
-        if len(ranked) <= MAX_CANDIDATES:
+        if len(ranked) <= self.most:
             return ranked
         ways: dict[Any, list[Candidate]] = {}
         for candidate in ranked:
             ways.setdefault((candidate.answer.branches, candidate.differs), []).append(candidate)
         chosen: list[Candidate] = []
-        while len(chosen) < MAX_CANDIDATES and any(ways.values()):
+        while len(chosen) < self.most and any(ways.values()):
             for group in ways.values():
                 if group:
                     chosen.append(group.pop(0))
-        return chosen[:MAX_CANDIDATES]
+        return chosen[: self.most]
 
     def _pins(self, chosen: Sequence[Candidate], proof: Proof, numbers: Sequence[int]) -> list[int]:
         """Further cases that kill what the regression cases do not: what the repaired function does elsewhere."""
@@ -229,6 +237,18 @@ class Explorer:
         found.lines_after = len(self.all_lines & covered)
         found.branches_after = len(lines.taken(branches, self.branching))
         found.tried, found.dropped = self.gatherer.tried, dict(self.gatherer.reasons)
+
+
+def _within(candidates: Sequence[Candidate], cpu_seconds: float) -> list[Candidate]:
+    """As many of the first ones as run again within so many CPU seconds, a few in any case."""
+    chosen: list[Candidate] = []
+    spent = 0.0
+    for candidate in candidates:
+        spent += candidate.answer.seconds
+        if spent > cpu_seconds and len(chosen) >= FEWEST:
+            break
+        chosen.append(candidate)
+    return chosen
 
 
 def explore(around: Surroundings, subject: Subject, seen: Seen) -> Found:

@@ -25,7 +25,7 @@ class Versions:
         self._live = live
         self._deadline = deadline
 
-    def each(self, versions: Sequence[Codes | None], look: Callable[[], T], patience: float = 1.0) -> list[T | None]:
+    def each(self, versions: Sequence[Codes | None], look: Callable[[], T], patience: float = 2.0) -> list[T | None]:
         """``look()`` under each version (``None``: the code as it is), several to a process.
 
         ``None`` where a version has no place in the running program, ended its process, took too long (``patience``: wall
