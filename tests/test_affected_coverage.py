@@ -109,6 +109,9 @@ def test_coverage_narrows_the_import_closure(tmp_path: Path, monkeypatch: pytest
             "many",
             "process",
         }
+        # A line that makes the function a generator, or a name its own, changes it as a whole.
+        assert of("        return n * RATE", "        yield n * RATE") == {"few", "many", "process"}
+        assert of("        return n * RATE", "        RATE = n") == {"few", "many", "process"}
         # A fixture of the session ran in the first test and serves the second.
         assert of('f"{n} pieces"', 'f"{n} parts"') == {"first", "second", "process"}
         # What runs at import, or remembers, concerns everybody that imports it.

@@ -25,6 +25,8 @@ class Block:
     digest: str
     remembers: bool
     """Decorated as a cache: that it ran in one test may matter in the next."""
+    shape: str
+    """What any single line of it decides for all others: whether it is a generator, and which names are its own."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def outline(source: bytes) -> Outline | None:
                 node.end_lineno or node.lineno,
                 _digest(ast.Module(node.body, [])),
                 any("cache" in ast.dump(decorator) for decorator in node.decorator_list),
+                _shape(node),
             )
         )
         node.body = [ast.Pass()]
@@ -84,7 +87,9 @@ def changed(before: bytes, after: bytes) -> Change:
     at_import = old.digest != new.digest or any(
         block.name in blocks and (block.remembers or _on_def_line(before, block)) for block in old.blocks
     )
-    return Change(at_import, blocks, _replaced_lines(before, after), digest_of(before))
+    shapes = [{block.name: block.shape for block in each.blocks if block.name in blocks} for each in (old, new)]
+    lines = _replaced_lines(before, after) if shapes[0] == shapes[1] else None
+    return Change(at_import, blocks, lines, digest_of(before))
 
 
 def digest_of(source: bytes) -> str:
@@ -95,6 +100,22 @@ def _on_def_line(source: bytes, block: Block) -> bool:
     """``def f(): return 1``: coverage cannot tell the body from the definition."""
     line = source.splitlines()[block.first - 1].lstrip()
     return line.startswith((b"def ", b"async def "))
+
+
+def _shape(function: ast.AST) -> str:
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            found.add("yield")
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(f"={node.id}")
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update(f"={alias.asname or alias.name.partition('.')[0]}" for alias in node.names)
+        elif isinstance(node, (*_Function, ast.ClassDef)) and node is not function:
+            found.add(f"={node.name}")
+        elif isinstance(node, (ast.Global, ast.Nonlocal, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            found.add(f"{type(node).__name__} {getattr(node, 'names', None) or getattr(node, 'name', None)}")
+    return " ".join(sorted(found))
 
 
 def _outermost(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
