@@ -151,10 +151,11 @@ def _mutated(value: Any, chance: random.Random) -> Any:
     if isinstance(value, (int, float)):
         return chance.choice([value + 1, value - 1, 0, 1, -value, value * 2, chance.randint(0, 20)])
     if isinstance(value, (str, list, tuple)) and value:
-        i = chance.randrange(len(value))
-        options = [value[:i] + value[i + 1 :], value[::-1], value + value[i : i + 1], value[:i], value[i:], value[:0]]
-        if not isinstance(value, str):
-            options.append(value[:i] + type(value)([_mutated(value[i], chance)]) + value[i + 1 :])
+        row: Any = value
+        i = chance.randrange(len(row))
+        options: list[Any] = [row[:i] + row[i + 1 :], row[::-1], row + row[i : i + 1], row[:i], row[i:], row[:0]]
+        if not isinstance(row, str):
+            options.append(row[:i] + type(row)([_mutated(row[i], chance)]) + row[i + 1 :])
         return chance.choice(options)
     if isinstance(value, dict) and value:
         key = chance.choice(list(value))
@@ -304,10 +305,9 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=400)
     parser.add_argument("--candidates", type=int, default=3000, help="most candidates of one program")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--base", type=Path, required=True, help="JSON: base rate per family, for what the data does not show"
-    )
-    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--base", type=Path, default=here / "base_rates.json", help="JSON: base rate per family")
+    shipped = here.parent / "pytest_selfheal" / "propose" / "search" / "priors.json"
+    parser.add_argument("--output", type=Path, default=shipped)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     totals: dict[str, list[float]] = collections.defaultdict(lambda: [0.0, 0.0, 0.0])
