@@ -44,6 +44,9 @@ def signals(
     claim = failing_claim(failure, test_sources.get(failure.path, ""))
     if claim is None:
         return ()
+    # Only files that name the function can say anything about it; parsing all of a large project takes seconds.
+    sources = {path: text for path, text in sources.items() if claim.function in text}
+    test_sources = {path: text for path, text in test_sources.items() if claim.function in text}
     found: list[str] = []
     documented = [other for other in _documented(sources) if other.call == claim.call]
     if any(other.expected != claim.expected for other in documented) and not any(

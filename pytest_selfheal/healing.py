@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import datetime
 import logging
-import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_selfheal import doubt, stub
 from pytest_selfheal.cluster import cluster
-from pytest_selfheal.diagnose import diagnose, missing_fixture, missing_package, missing_service
+from pytest_selfheal.diagnose import diagnose, missing_service
 from pytest_selfheal.join import join
 from pytest_selfheal.judge import process
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.reproduce import Reproduced, reproduce
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
+from pytest_selfheal.models import Models
 from pytest_selfheal.project import Project
-from pytest_selfheal.propose import Proposer
 from pytest_selfheal.rounds import Rounds, Tools
 from pytest_selfheal.settings import Settings
-from pytest_selfheal.types import Attempt, Diagnosis, Failure, Outcome, Patch, RunReport, StopReason
+from pytest_selfheal.surroundings import PytestHooks, progress_of, signals_interrupt
+from pytest_selfheal.triage import Triage, closed
+from pytest_selfheal.types import Diagnosis, Failure, Outcome, RunReport
 
 if TYPE_CHECKING:
     from pytest_selfheal.record.run_dir import Run
@@ -45,7 +43,7 @@ def heal_run(
     report whose ``stop`` is ``interrupted``. Raises :class:`pytest_selfheal.errors.SelfhealError` when it cannot start.
     """
     process.allow_starting()
-    with _signals_interrupt():
+    with signals_interrupt():
         return _heal_run(failures, project, settings, config, exit_status)
 
 
@@ -118,7 +116,6 @@ class Healer:
         self.project = workshop.project
         self.settings = workshop.settings
         self.run = run
-        self.redactor = redactor
         self.config = config
         self.outcomes: dict[str, Outcome] = {}
         self.notes: list[str] = list(workshop.notes)
@@ -132,10 +129,17 @@ class Healer:
         self._joined: set[str] = set()
         """Causes that turned out to be another one."""
         self._number = 0
-        self._texts: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
         self._tools: dict[str, Tools] = {}
-        self.progress = _progress(config)
-        self._models = _Models(self)
+        self.progress = progress_of(config)
+        self._models = Models(
+            self.settings,
+            config,
+            self.project.rootdir,
+            redactor=redactor,
+            trace=run.event,
+            note=self.progress.note,
+        )
+        self._triage = Triage(self.settings)
 
     def work(self, failures: Sequence[Failure]) -> str:
         """All stages; returns the run's stop word."""
@@ -208,9 +212,9 @@ class Healer:
     def _not_reproduced(self, seen: Reproduced) -> None:
         [diagnosis] = self._diagnose([seen.failure], self.workshop)
         if seen.reason == "not_reproduced" and (why := missing_service(seen.failure)):
-            self._finish(self._closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}."))
+            self._finish(closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}."))
             return
-        self._finish(self._closed(diagnosis, seen.reason or "not_reproduced", _sentence(seen.words)))
+        self._finish(closed(diagnosis, seen.reason or "not_reproduced", _sentence(seen.words)))
 
     def _second_wave(self) -> None:
         """A module that collects again may show failures that nobody could see before."""
@@ -312,13 +316,13 @@ class Healer:
         if time.monotonic() > self.deadline:
             with self._joining:
                 self._open.pop(diagnosis.id, None)
-            self._finish(self._closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
+            self._finish(closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
             return
         self.progress.update(diagnosis, "diagnosing")
-        outcome = self._give_up_early(diagnosis, workshop)
+        outcome = self._triage.before(diagnosis, workshop)
         if outcome is None:
             rounds = Rounds(self.tools(workshop), diagnosis, self._models.proposers(workshop, diagnosis))
-            outcome = self._reconsider(rounds.run(), workshop)
+            outcome = self._triage.after(rounds.run(), workshop)
         if outcome.reason == "interrupted":
             return
         with self._joining:
@@ -335,71 +339,6 @@ class Healer:
             outcome = _on_top_of(outcome, base)
         self._finish(outcome)
 
-    def _give_up_early(self, diagnosis: Diagnosis, workshop: Workshop) -> Outcome | None:
-        """Reasons to stop before a second or a cent is spent."""
-        failure = diagnosis.failure
-        sources, tests = self._sources(workshop)
-        if package := missing_package(failure, [_module(path) for path in (*sources, *tests)]):
-            return self._closed(
-                diagnosis,
-                "environment",
-                f"The package {package!r} is not installed; install it, no edit should fake it.",
-            )
-        if why := missing_service(failure):
-            return self._closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}.")
-        if lacking := missing_fixture(failure):
-            name, meant = lacking
-            if meant:
-                words = f"The test asks for a fixture {name!r} that does not exist; {meant!r} does."
-                return self._closed(diagnosis, "test_suspect", words)
-            words = f"No conftest and no installed plugin provides the fixture {name!r}; install the plugin that does."
-            return self._closed(diagnosis, "environment", words)
-        signals = doubt.signals(failure, tests, sources, self.project.outcomes)
-        if len(signals) >= doubt.ENOUGH:
-            outcome = self._closed(diagnosis, "test_suspect", "Several signs say that the test is wrong, not the code.")
-            return outcome.but(evidence=signals)
-        written = stub.find_stub(failure, sources, _function_source(failure, tests.get(failure.path, "")))
-        if written and self.settings.model == "builtin":
-            return self._closed(
-                diagnosis,
-                "no_candidate",
-                f"{written} is a stub that was never written; writing it needs a model: add --selfheal-model NAME.",
-            )
-        return None
-
-    def _reconsider(self, outcome: Outcome, workshop: Workshop) -> Outcome:
-        """A sign that the test is wrong weighs more once no change was found that suits all tests."""
-        if outcome.reason not in ("no_candidate", "attempts_exhausted"):
-            return outcome
-        sources, tests = self._sources(workshop)
-        signs = doubt.signals(outcome.diagnosis.failure, tests, sources, self.project.outcomes)
-        if not signs:
-            return outcome
-        tried = max(outcome.candidates_tried, len(outcome.attempts))
-        signs += (f"none of {tried} changes to the code satisfies this test and the others",)
-        words = "Several signs say that the test is wrong, not the code."
-        return outcome.but(status="skipped", reason="test_suspect", words=words, evidence=signs)
-
-    def _sources(self, workshop: Workshop) -> tuple[dict[str, str], dict[str, str]]:
-        """Text of all Python files below rootdir (paths relative to it): code under test, and tests."""
-        key = str(workshop.folder)
-        with self._lock:
-            if key not in self._texts:
-                code: dict[str, str] = {}
-                tests: dict[str, str] = {}
-                root = workshop.pristine.rootdir
-                for path in sorted(root.rglob("*.py")):
-                    name = path.relative_to(root).as_posix()
-                    with contextlib.suppress(OSError):
-                        text = path.read_bytes().decode("utf-8", "replace")
-                        (tests if self.project.is_test_file(self.project.from_top(name)) else code)[name] = text
-                self._texts[key] = (code, tests)
-            return self._texts[key]
-
-    def _closed(self, diagnosis: Diagnosis, reason: StopReason, words: str) -> Outcome:
-        skipped = reason in ("flaky", "not_reproduced", "environment", "test_suspect", "interrupted")
-        return Outcome(diagnosis=diagnosis, status="skipped" if skipped else "unhealed", reason=reason, words=words)
-
     def _finish(self, outcome: Outcome) -> None:
         from pytest_selfheal.record.report import write_outcome
 
@@ -415,9 +354,7 @@ class Healer:
     def _interrupt(self) -> None:
         for diagnosis in self.diagnoses:
             if diagnosis.id not in self.outcomes and diagnosis.id not in self._joined:
-                self._finish(
-                    self._closed(diagnosis, "interrupted", "The run was interrupted before this failure was done.")
-                )
+                self._finish(closed(diagnosis, "interrupted", "The run was interrupted before this failure was done."))
 
     def tools(self, workshop: Workshop) -> Tools:
         with self._lock:
@@ -427,7 +364,7 @@ class Healer:
                     settings=self.settings,
                     workshop=workshop,
                     affected=AffectedTests(workshop.project, workshop.pristine.top, workshop),
-                    hooks=_PytestHooks(self.config),
+                    hooks=PytestHooks(self.config),
                     critic=self._models.critic(),
                     event=self.run.event,
                     progress=self.progress.stage,
@@ -458,143 +395,8 @@ class Healer:
         return write_outcome(self.run, rounds.run(), self.project)
 
 
-class _Models:
-    """Proposers, critic and budget; made once, when first needed."""
-
-    def __init__(self, healer: Healer) -> None:
-        self.healer = healer
-        self._budget: Any = None
-        self._critic: Any = None
-        self._announcement: Any = None
-        self._lock = threading.Lock()
-
-    def budget(self) -> Any:
-        from pytest_selfheal.propose.model import Budget
-
-        with self._lock:
-            if self._budget is None:
-                self._budget = Budget(self.healer.settings)
-            return self._budget
-
-    @property
-    def _asked(self) -> bool:
-        return self.healer.settings.model != "builtin" or self.healer.settings.critic is not None
-
-    def warm_up(self) -> None:
-        """The model library takes seconds to import; they pass while the failures are run again."""
-        if self._asked:
-            from pytest_selfheal.propose.model import warm_up
-
-            warm_up()
-
-    def announce(self, failures: int) -> None:
-        """Say where source code will go and what it may cost, before the first call to a model."""
-        if self._asked and failures:
-            from pytest_selfheal.propose.model import Announcement
-
-            self._announcement = Announcement(self.healer.settings, failures, self.healer.progress.note)
-
-    def wait_for_announcement(self) -> None:
-        if self._announcement is not None:
-            self._announcement.wait()
-
-    def stop(self) -> None:
-        """Give up calls in flight; nobody waits for an answer after Ctrl-C."""
-        if self._budget is not None:
-            self._budget.stop("interrupted", "The run was interrupted before this failure was done.")
-
-    def _seams(self) -> dict[str, Any]:
-        healer = self.healer
-        return {"redactor": healer.redactor, "trace": healer.run.event, "before": self.wait_for_announcement}
-
-    def critic(self) -> Any:
-        if self.healer.settings.critic is None:
-            return None
-        from pytest_selfheal.propose.model import Critic
-
-        if self._critic is None:
-            self._critic = Critic(self.healer.settings, self.budget(), **self._seams())
-        return self._critic
-
-    def asker(self) -> Any:
-        """Who proposes tests where the embedded engine finds none."""
-        if self.healer.settings.model == "builtin":
-            return None
-        from pytest_selfheal.testgen.model import Asker
-
-        if self._announcement is None:
-            self.announce(1)
-        return Asker(self.healer.settings, self.budget(), self.healer.project.rootdir, **self._seams())
-
-    def proposers(self, workshop: Workshop, diagnosis: Diagnosis) -> list[Proposer]:
-        settings, config = self.healer.settings, self.healer.config
-        found: list[Proposer] = []
-        if settings.strategy == "auto":
-            from pytest_selfheal.propose.search.proposer import SearchProposer
-
-            found.append(SearchProposer(workshop, settings))
-        if config is not None:
-            for more in config.hook.pytest_selfheal_proposers(settings=settings):
-                found += more or ()
-        if settings.model != "builtin":
-            from pytest_selfheal.propose.model import ModelProposer
-
-            found.append(ModelProposer(workshop, settings, self.budget(), **self._seams()))
-        return found
-
-
-class _PytestHooks:
-    def __init__(self, config: Any) -> None:
-        self.config = config
-
-    def guard(self, patch: Patch, diagnosis: Diagnosis) -> str | None:
-        if self.config is None:
-            return None
-        answer = self.config.hook.pytest_selfheal_guard(patch=patch, failure=diagnosis.failure)
-        return str(answer) if answer else None
-
-    def attempt(self, diagnosis: Diagnosis, attempt: Attempt) -> None:
-        if self.config is not None:
-            self.config.hook.pytest_selfheal_attempt(failure=diagnosis.failure, attempt=attempt)
-
-
-class _Silent:
-    """Progress for nobody."""
-
-    def start(self, total: int) -> None: ...
-    def note(self, words: str, important: bool = False) -> None: ...
-    def update(self, diagnosis: Diagnosis, stage: str) -> None: ...
-    def stage(self, id: str, stage: str) -> None: ...
-    def done(self, outcome: Outcome) -> None: ...
-    def close(self) -> None: ...
-
-
-def _progress(config: Any) -> Any:
-    if config is None or not config.pluginmanager.hasplugin("terminalreporter"):
-        return _Silent()
-    from pytest_selfheal.record.progress import Progress
-
-    return Progress(config)
-
-
-@contextlib.contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the run as Ctrl-C does: tidily."""
-
-    def handler(signum: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    previous: dict[int, Any] = {}
-    try:
-        if threading.current_thread() is threading.main_thread():
-            for name in ("SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)
-                if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-                    previous[number] = signal.signal(number, handler)
-        yield
-    finally:
-        for number, old in previous.items():
-            signal.signal(number, old)
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:] if words else words
 
 
 def _on_top_of(outcome: Outcome, base: Outcome) -> Outcome:
@@ -616,27 +418,3 @@ def _on_top_of(outcome: Outcome, base: Outcome) -> Outcome:
         diff=make_diff(changes).decode("utf-8", "replace"),
         includes=(base.diagnosis.id,),
     )
-
-
-def _module(path: str) -> str:
-    parts = Path(path).with_suffix("").parts
-    return ".".join(part for part in parts if part not in ("src", "lib", "__init__"))
-
-
-def _function_source(failure: Failure, text: str) -> str:
-    """The failing test's own function, so that stubs called by other tests of the file do not count."""
-    import ast
-
-    name = failure.nodeid.rpartition("::")[2].partition("[")[0]
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return ""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-            return ast.unparse(node)
-    return ""
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:] if words else words

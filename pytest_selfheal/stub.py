@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Mapping
 
 from pytest_selfheal.types import Failure
@@ -18,16 +19,24 @@ def find_stub(failure: Failure, sources: Mapping[str, str], test_source: str) ->
     raised = any(link.exception == "NotImplementedError" for link in failure.chain)
     frames = {frame.function.rpartition(".")[2] for link in failure.chain for frame in link.frames}
     for path, source in sources.items():
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not is_stub(node):
-                continue
-            if (raised and node.name in frames) or (not raised and node.name in called and not _is_abstract(node)):
-                return f"{path}: {node.name}()"
+        for name, abstract in _stubs(source):
+            if (raised and name in frames) or (not raised and name in called and not abstract):
+                return f"{path}: {name}()"
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _stubs(source: str) -> tuple[tuple[str, bool], ...]:
+    """Names of a module's stubs, and whether they are meant to be: abstract, an overload."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(
+        (node.name, _is_abstract(node))
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_stub(node)
+    )
 
 
 def is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -1,0 +1,111 @@
+"""Who proposes in this run: the embedded engine, other plugins' proposers, a model and its critic, with one budget for all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_selfheal.judge.workspace import Workshop
+from pytest_selfheal.propose import Proposer
+from pytest_selfheal.settings import Settings
+from pytest_selfheal.types import Diagnosis
+
+
+class Models:
+    """Proposers, critic and budget; made once, when first needed."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        config: Any,
+        rootdir: Path,
+        *,
+        redactor: Any,
+        trace: Callable[..., None],
+        note: Callable[..., None],
+    ) -> None:
+        self.settings = settings
+        self.config = config
+        self.rootdir = rootdir
+        self.redactor = redactor
+        self.trace = trace
+        self.note = note
+        self._budget: Any = None
+        self._critic: Any = None
+        self._announcement: Any = None
+        self._lock = threading.Lock()
+
+    def budget(self) -> Any:
+        from pytest_selfheal.propose.model import Budget
+
+        with self._lock:
+            if self._budget is None:
+                self._budget = Budget(self.settings)
+            return self._budget
+
+    @property
+    def _asked(self) -> bool:
+        return self.settings.model != "builtin" or self.settings.critic is not None
+
+    def warm_up(self) -> None:
+        """The model library takes seconds to import; they pass while the failures are run again."""
+        if self._asked:
+            from pytest_selfheal.propose.model import warm_up
+
+            warm_up()
+
+    def announce(self, failures: int) -> None:
+        """Say where source code will go and what it may cost, before the first call to a model."""
+        if self._asked and failures:
+            from pytest_selfheal.propose.model import Announcement
+
+            self._announcement = Announcement(self.settings, failures, self.note)
+
+    def wait_for_announcement(self) -> None:
+        if self._announcement is not None:
+            self._announcement.wait()
+
+    def stop(self) -> None:
+        """Give up calls in flight; nobody waits for an answer after Ctrl-C."""
+        if self._budget is not None:
+            self._budget.stop("interrupted", "The run was interrupted before this failure was done.")
+
+    def _seams(self) -> dict[str, Any]:
+        return {"redactor": self.redactor, "trace": self.trace, "before": self.wait_for_announcement}
+
+    def critic(self) -> Any:
+        if self.settings.critic is None:
+            return None
+        from pytest_selfheal.propose.model import Critic
+
+        if self._critic is None:
+            self._critic = Critic(self.settings, self.budget(), **self._seams())
+        return self._critic
+
+    def asker(self) -> Any:
+        """Who proposes tests where the embedded engine finds none."""
+        if self.settings.model == "builtin":
+            return None
+        from pytest_selfheal.testgen.model import Asker
+
+        if self._announcement is None:
+            self.announce(1)
+        return Asker(self.settings, self.budget(), self.rootdir, **self._seams())
+
+    def proposers(self, workshop: Workshop, diagnosis: Diagnosis) -> list[Proposer]:
+        settings, config = self.settings, self.config
+        found: list[Proposer] = []
+        if settings.strategy == "auto":
+            from pytest_selfheal.propose.search.proposer import SearchProposer
+
+            found.append(SearchProposer(workshop, settings))
+        if config is not None:
+            for more in config.hook.pytest_selfheal_proposers(settings=settings):
+                found += more or ()
+        if settings.model != "builtin":
+            from pytest_selfheal.propose.model import ModelProposer
+
+            found.append(ModelProposer(workshop, settings, self.budget(), **self._seams()))
+        return found
