@@ -124,6 +124,21 @@ def test_many_ways_to_say_the_same(form: str, root: Path) -> None:
             assert found.count("def gross") == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"DIAGNOSIS: the sign\nis wrong.\nKIND: logic\nFUNCTION: gross\n```python\n{FUNCTION}\n```",
+        f"```python\n# FILE: shop/cart.py\n# DIAGNOSIS: the sign\n#   is wrong.\n# KIND: logic\n# FUNCTION: gross\n{FUNCTION}\n```",
+        f"```python\n# DIAGNOSIS: the sign is wrong.\n{FUNCTION}\n```\nKIND: logic\nFUNCTION: gross",
+        f"```python\n# KIND: logic\n# FUNCTION: gross\n# DIAGNOSIS: the sign is wrong.\n# FILE: shop/cart.py\n{FUNCTION}\n```",
+    ],
+)
+def test_what_is_said_beside_the_code(text: str, root: Path) -> None:
+    reply = read(text)
+    assert (reply.diagnosis, reply.kind, reply.function) == ("the sign is wrong.", "logic", "gross")
+    assert outcome(text, root) == EXPECTED
+
+
 def test_the_corpus_is_large() -> None:
     assert len(VARIANTS) + len(ODD) + len(MEANT) >= 300
 

@@ -91,8 +91,8 @@ def _opening(code: Codebase, suspects: Sequence[Place], shown: Sequence[str]) ->
     first = next((place for place in suspects if place.path == shown[0]), None)
     file = code.file(shown[0])
     if file is None or file.tree is None or first is None:
-        return f"# FILE: {shown[0]}"
-    lines = [f"# FILE: {first.path}"]
+        return f"# FILE: {shown[0]}\n# DIAGNOSIS:"
+    lines = [f"# FILE: {first.path}", "# DIAGNOSIS: …", "# KIND: …", f"# FUNCTION: {first.one.qualname}"]
     parts = first.one.qualname.split(".")
     for depth in range(1, len(parts)):
         lines += (

@@ -13,8 +13,9 @@ from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Attempt, Diagnosis, Failure, FileChange, Verdict
 
 Count = Callable[[str], int]
-ANSWER_NOW = "Now give DIAGNOSIS, KIND and FUNCTION, and after them the corrected code"
-"""Small models stop before the code unless the last words are about it and show how it begins."""
+ANSWER_NOW = "Now give the corrected code"
+"""Small models stop before the code when they are asked for a diagnosis first; so it is a comment in the code, and the
+last words show how the block begins."""
 
 
 @functools.cache

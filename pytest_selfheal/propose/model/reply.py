@@ -5,6 +5,7 @@ This module only reads what was said. Which bytes that means in which file is :m
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import textwrap
@@ -128,7 +129,14 @@ def _field(name: str, text: str) -> str:
     if found is None:
         return ""
     value = found.group(1).strip()
-    return value if name == "diagnosis" else value.partition("\n")[0].strip()
+    if name != "diagnosis":
+        return value.partition("\n")[0].strip()
+    if not found.group(0).lstrip().startswith("#"):
+        return value
+    # A comment in the code block: it ends where the code begins.
+    first, *rest = value.split("\n")
+    more = itertools.takewhile(lambda line: line.lstrip().startswith("#") and not _FILE_LINE.match(line), rest)
+    return " ".join([first, *(line.strip(" \t#") for line in more)])
 
 
 def _prose(text: str) -> str:
@@ -262,7 +270,7 @@ def _parts(body: str, path: str | None) -> Iterator[tuple[str | None, str]]:
         found = _FILE_LINE.match(line) if line.lstrip().startswith(("#", "//", "FILE", "File")) else None
         found = found or (_BARE_PATH.match(line) if n == 0 and line.lstrip().startswith("#") else None)
         if found:
-            if any(line.strip() for line in lines):
+            if any(line.strip() and not line.lstrip().startswith("#") for line in lines):
                 yield path, "\n".join(lines)
             path, lines = found.group(1).strip(), []
         else:
