@@ -16,8 +16,8 @@ TWINS = [
     ("mining", "f", "def f(t):\n    return t in (T.A, T.B) or t is T.C\n", "t in (T.A, T.B, T.C) or"),
     ("control", "f", "def f(a, b):\n    if a:\n        g()\n    elif b:\n        h()\n", "    if b:\n        h()\n    elif a:\n        g()\n"),
     ("regex", "<module>", "RULES = [(r'\\w+(?=\\s*\\.)', 1)]\n", "r'\\w+(?=\\s*\\.(?!\\d))'"),
-    ("regex", "<module>", "import re\nR = re.compile(r'^[=-]+$')\n", "(?:=+|\\-+)$"),
-    ("copy/statement", "f", "def f(s):\n    s['count'] = 0\n    return g(s['count'], s['delay'])\n", "    s['count'] = 0\n    s['delay'] = 0\n"),
+    ("regex", "<module>", "import re\nR = re.compile(r'^[=-]+$')\n", "(?:=+|-+)$"),
+    ("copy/statement", "f", "def f(s):\n    s['count'] = 0\n    return g(s)\ndef h(s):\n    s['delay'] += 1\n", "    s['count'] = 0\n    s['delay'] = 0\n"),
     ("constant", "f", "def f():\n    return {'type': None}\n", "return {'type': 'null'}\n"),
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pytest_selfheal.propose.search.candidate import Draft, Edit, apply
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.operators.block import lines, reindent, text_of
+from pytest_selfheal.propose.search.operators.constant import quoted
 from pytest_selfheal.propose.search.operators.edit import short
 from pytest_selfheal.propose.search.source import Region, Source
 
@@ -30,6 +31,7 @@ def statements(region: Region, context: Context) -> Iterator[Draft]:
     for donor, text in donors.values():
         variants.append((text, "same", 1.0, donor.lineno))
         variants += [(new, "changed", 0.5, donor.lineno) for new in _changed(region, donor, context)]
+        variants += [(new, "key", 1.0, donor.lineno) for new in _other_keys(region, donor)]
     places = list(_places(region))
     for code, key, factor, line in variants:
         for offset, indent, at in places:
@@ -67,8 +69,6 @@ def _changed(region: Region, statement: ast.stmt, context: Context) -> Iterator[
             options = [n for n in region.names if n != node.id and n not in ("self", "cls")][:10]
         elif isinstance(node, ast.Constant) and isinstance(node.value, (int, str)) and not isinstance(node.value, bool):
             options = [repr(c) for c in constants if type(c) is type(node.value) and c != node.value][:6]
-            if isinstance(node.value, str) and isinstance(source.parent(node), ast.Subscript):
-                options += [repr(k) for k in _subscripts(region) if k != node.value]
             if isinstance(node.value, int):
                 options += [repr(node.value + 1), repr(node.value - 1)]
         elif isinstance(node, ast.Attribute):
@@ -83,10 +83,29 @@ def _changed(region: Region, statement: ast.stmt, context: Context) -> Iterator[
             yield text[: a - start] + option + text[b - start :]
 
 
-def _subscripts(region: Region) -> list[str]:
-    """String keys that the file reads or writes."""
-    found = (n.slice for n in ast.walk(region.source.tree) if isinstance(n, ast.Subscript))
-    return list(dict.fromkeys(k.value for k in found if isinstance(k, ast.Constant) and isinstance(k.value, str)))[:12]
+def _other_keys(region: Region, statement: ast.stmt) -> Iterator[str]:
+    """``d["a"] = 0`` for a key that the file reads or writes elsewhere, but this function does not."""
+    source = region.source
+    here = {n.value for n in region.nodes if isinstance(n, ast.Constant)}
+    start, text = source.span(statement)[0], source.segment(statement)
+    for node in ast.walk(statement):
+        if not (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, str)
+        ):
+            continue
+        a, b = source.span(node.slice)
+        base = source.segment(node.value)
+        for other in ast.walk(source.tree):
+            if (
+                isinstance(other, ast.Subscript)
+                and isinstance(other.slice, ast.Constant)
+                and isinstance(other.slice.value, str)
+            ):
+                same = source.segment(other.value).rpartition(".")[2] == base.rpartition(".")[2]
+                if same and other.slice.value not in here:
+                    yield text[: a - start] + quoted(source.segment(node.slice), other.slice.value) + text[b - start :]
 
 
 def branches(region: Region, context: Context) -> Iterator[Draft]:

@@ -157,7 +157,10 @@ def _raw(pieces: list[str], context: Context) -> Iterator[tuple[str, str]]:
         if piece.startswith("[") and not piece.startswith("[^") and i + 1 < len(pieces) and pieces[i + 1] in ("+", "*"):
             members = re.findall(r"\\.|.", piece[1:-1])  # a run of one of them, never mixed
             if 1 < len(members) < 5 and not any(m == "-" for m in members[1:-1]):
-                each = "|".join(re.escape(m) + pieces[i + 1] for m in (m.removeprefix("\\") for m in members))
+                each = "|".join(
+                    (m if m in "=-_#~/:" else re.escape(m)) + pieces[i + 1]
+                    for m in (m.removeprefix("\\") for m in members)
+                )
                 yield "".join([*pieces[:i], f"(?:{each})", *pieces[i + 2 :]]), "class/unmixed"
         if piece == ")" or i == len(pieces) - 1:
             for look in (r"(?!\d)", r"(?!\w)", r"(?!\s)", r"(?=\s|$)", r"\b"):
