@@ -27,7 +27,7 @@ FEWEST = 8
 MAX_PINS = 6
 SHRINK_ROUNDS = 8
 WALL_FACTOR = 8
-"""So many times its CPU seconds a function may take on a busy machine; then what is known by then has to do."""
+"""So many times its CPU seconds comparing versions may take on a busy machine; then what is known by then has to do."""
 
 PATIENCE = 20.0
 """Wall seconds for one version and all inputs."""
@@ -51,8 +51,7 @@ class Explorer:
         self.evaluator = Evaluator(subject, Purity())
         self.gatherer = Gatherer(around, subject, seen, self.evaluator)
         self.writer = Writer(around, self.evaluator, self.gatherer)
-        deadline = time.monotonic() + WALL_FACTOR * self.job.cpu_seconds
-        self.versions = Versions(around, self.live, deadline)
+        self.versions = Versions(around, self.live)
         self.branching = lines.branching(self.text, self.target.qualname)
         self.all_lines = lines.executable(self.evaluator.codes)
         self.limit = CALL_SECONDS
@@ -70,6 +69,7 @@ class Explorer:
         if not known:
             return self._nothing(self._why_no_inputs())
         self.gatherer.gather(known, self.job.cpu_seconds)
+        self.versions.deadline = time.monotonic() + WALL_FACTOR * self.job.cpu_seconds
         self.candidates = self._decided(self.gatherer.candidates)
         if not self.candidates:
             return self._nothing(self.gatherer.why_nothing())

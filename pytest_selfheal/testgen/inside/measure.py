@@ -60,7 +60,8 @@ class Measurement(Exploration):
         live = LiveFunctions([path])
         close = (self.config.stash[child.STATE].channel.fd,)
         around = Surroundings(self.job, live, self.texts, self.items, {}, self._renderer, close)
-        versions = Versions(around, live.of(path, text), time.monotonic() + WALL_SECONDS)
+        versions = Versions(around, live.of(path, text))
+        versions.deadline = time.monotonic() + WALL_SECONDS
         runs = proof.passing_runs([self.items[nodeid] for nodeid in self.measured], around)
 
         def failing() -> list[bool]:

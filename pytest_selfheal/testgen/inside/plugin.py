@@ -105,7 +105,7 @@ class Exploration:
         usage = Usage()
         around = Surroundings(self.job, live, self.texts, self.items, self._test_texts(), self._renderer, close, usage)
         for number, subject in subjects.items():
-            patience = 15.0 + 15 * self.job.cpu_seconds
+            patience = 30.0 + 30 * self.job.cpu_seconds
             found = fork.call(lambda n=number, s=subject: self._explore(around, s, n), patience, usage, close)  # type: ignore[misc]
             self._send(found or Found(subject.target, reason="exploring it took too long or ended its process"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,12 +19,13 @@ PER_FORK = 12
 
 
 class Versions:
-    """``live`` maps qualified names to the functions whose code is exchanged. Ends at ``deadline`` (monotonic)."""
+    """``live`` maps qualified names to the functions whose code is exchanged."""
 
-    def __init__(self, around: Surroundings, live: Mapping[str, list[FunctionType]], deadline: float) -> None:
+    def __init__(self, around: Surroundings, live: Mapping[str, list[FunctionType]]) -> None:
         self._around = around
         self._live = live
-        self._deadline = deadline
+        self.deadline = math.inf
+        """On the monotonic clock: no process is started any more after it."""
 
     def each(self, versions: Sequence[Codes | None], look: Callable[[], T], patience: float = 2.0) -> list[T | None]:
         """``look()`` under each version (``None``: the code as it is), several to a process.
@@ -33,14 +35,14 @@ class Versions:
         """
         found: list[T | None] = [None] * len(versions)
         for start in range(0, len(versions), PER_FORK):
-            if time.monotonic() > self._deadline:
+            if time.monotonic() > self.deadline:
                 break
             numbers = range(start, min(start + PER_FORK, len(versions)))
             batch = self._forked([versions[n] for n in numbers], look, patience)
             if batch is None and len(numbers) > 1:  # one of them took the process with it: which?
                 batch = []
                 for n in numbers:
-                    alone = None if time.monotonic() > self._deadline else self._forked([versions[n]], look, patience)
+                    alone = None if time.monotonic() > self.deadline else self._forked([versions[n]], look, patience)
                     batch.append(alone[0] if alone else None)
             for n, answer in zip(numbers, batch or (), strict=False):
                 found[n] = answer
