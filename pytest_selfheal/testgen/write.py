@@ -101,6 +101,7 @@ def _is_singleton(source: str) -> bool:
 
 def _test_name(subject: Subject, group: Sequence[Case]) -> str:
     case = group[0]
+    stays = "_stays" if subject.other and not case.fails_before else ""
     base = re.sub(r"\W+", "_", subject.qualname.replace("__", "")).strip("_").lower()
     if case.kind == "raises":
         return f"test_{base}_raises_{_snake(case.expected)}"
@@ -109,9 +110,9 @@ def _test_name(subject: Subject, group: Sequence[Case]) -> str:
         owner = _snake(subject.qualname.rpartition(".")[0].rpartition(".")[2])
         return f"test_{base}_leaves_{owner if changed == 'self' and owner else changed}"
     if len(group) > 1:
-        return f"test_{base}" if case.fails_before else f"test_{base}_stays"
+        return f"test_{base}{stays}"
     given = _words(case)
-    return f"test_{base}_of_{given}" if given else f"test_{base}"
+    return f"test_{base}_of_{given}" if given else f"test_{base}{stays}"
 
 
 def _fresh(name: str, names: dict[str, int]) -> str:
@@ -120,8 +121,19 @@ def _fresh(name: str, names: dict[str, int]) -> str:
 
 
 def _words(case: Case) -> str:
-    text = "_".join(re.sub(r"\W+", "_", a.source).strip("_") for a in case.input.arguments if a.name != "self")
-    return text.lower() if text and len(text) <= 24 and text.isascii() else ""
+    """The arguments as part of a name, where all are small: ``5_ab``; empty where one is not."""
+    words: list[str] = []
+    for argument in case.input.arguments:
+        if argument.name == "self":
+            continue
+        if argument.source in ("[]", "()", "{}", '""', "set()"):
+            words.append("nothing")
+        elif re.fullmatch(r'-?[\d.]+|"\w+"|True|False|None', argument.source, re.ASCII):
+            words.append(re.sub(r"\W+", "_", argument.source.replace("-", "minus_")).strip("_").lower())
+        else:
+            return ""
+    text = "_".join(words)
+    return text if len(text) <= 24 else ""
 
 
 def _snake(name: str) -> str:
