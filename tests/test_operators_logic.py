@@ -95,3 +95,8 @@ def test_characters_beyond_ascii_before_an_edit_do_not_shift_it() -> None:
 def test_no_sign_where_the_other_operator_says_the_same(operator: str) -> None:
     found = variants("operands", f"def f(a, b):\n    return a {operator} b\n")
     assert not [text for text in found if f"{operator} -b" in text]
+
+
+def test_one_more_is_not_put_where_a_number_is_added_already() -> None:
+    found = variants("offset", "def f(xs, i):\n    return xs[i - 1]")
+    assert not any("i - 1 + 1" in text or "i + 1 - 1" in text for text in found)

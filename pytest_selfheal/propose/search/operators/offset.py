@@ -29,9 +29,18 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             continue
         if isinstance(node, ast.Name) and node.id in ("self", "cls"):
             continue
+        if _shifted(node) or _shifted(source.parent(node)):
+            continue
         text = source.segment(node)
         if precedence(node) < 10:
             text = f"({text})"
         sure = 2.0 if kinds.of(node) == "int" or place in ("index", "slice", "range") else 1.0
         for sign, word in (("+", "plus"), ("-", "minus")):
             yield swap(source, node, f"{text} {sign} 1", f"offset/{place}/{word}", sure, level=10)
+
+
+def _shifted(node: ast.AST | None) -> bool:
+    """``x + 1`` and the like: changing or dropping the number says the same in fewer words."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))):
+        return False
+    return any(isinstance(side, ast.Constant) and not isinstance(side.value, str) for side in (node.left, node.right))
