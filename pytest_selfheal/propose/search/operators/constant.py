@@ -69,6 +69,8 @@ def _number(region: Region, node: ast.Constant, value: int | float, place: str) 
         steps["half"] = value // 2 if isinstance(value, int) else value / 2
         steps["square"] = value * value
     for key, new in steps.items():
+        if new == 0 and isinstance(up, ast.BinOp) and isinstance(up.op, (ast.Add, ast.Sub)):
+            continue  # nothing added: dropping the operand says it better
         if new != value and abs(new) < 10**9:
             yield swap(
                 source,
