@@ -31,6 +31,8 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             continue
         if _shifted(node) or _shifted(source.parent(node)):
             continue
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+            continue
         text = source.segment(node)
         if precedence(node) < 10:
             text = f"({text})"
