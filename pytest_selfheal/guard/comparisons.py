@@ -41,7 +41,7 @@ def caution(facts: Facts) -> str | None:
 
 
 def _dunders(module: Module) -> Iterator[tuple[ast.ClassDef, Function]]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ClassDef):
             for child in node.body:
                 if isinstance(child, Function) and child.name in _COMPARE | _TRUTH | _CATCH_ALL:
@@ -97,7 +97,7 @@ def _made_classes(module: Module) -> Iterator[Finding]:
             )
         ):
             yield Finding(dump(call), "makes a class with its own idea of equality", call.lineno)
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ClassDef):
             for child in node.body:
                 if isinstance(child, ast.Assign):
@@ -114,7 +114,7 @@ def _made_classes(module: Module) -> Iterator[Finding]:
 
 def _class_lies(module: Module) -> Iterator[Finding]:
     """``__class__`` as a property or attribute: an object that lies about its type."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if (isinstance(node, Function) and node.name == "__class__") or (
             isinstance(node, ast.Attribute) and node.attr == "__class__" and not isinstance(node.ctx, ast.Load)
         ):

@@ -30,7 +30,7 @@ def check(facts: Facts) -> str | None:
 
 
 def _hard(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute | ast.Name) and starts_with(module.origin(node), _HARD):
             yield Finding(f"hard {module.origin(node)}", f"uses {module.origin(node)}", node.lineno)
 
@@ -39,7 +39,7 @@ def _soft(module: Module) -> Iterator[Finding]:
     for call, origin in calls(module):
         if starts_with(origin, _SOFT[:3]):
             yield Finding(f"soft {origin}", f"calls {origin.removeprefix('builtins.')}", call.lineno)
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Raise) and node.exc is not None:
             raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
             if starts_with(module.origin(raised), _SOFT[3:]):

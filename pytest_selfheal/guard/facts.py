@@ -45,14 +45,24 @@ class Module:
             self.tree = ast.parse(source, filename=path)
 
     @functools.cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree, as ``ast.walk`` gives them; the rules ask often."""
+        return tuple(ast.walk(self.tree))
+
+    @functools.cached_property
+    def calls(self) -> tuple[tuple[ast.Call, str], ...]:
+        """Each call and the resolved name of what is called."""
+        return tuple((node, self.origin(node.func)) for node in self.nodes if isinstance(node, ast.Call))
+
+    @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
     @functools.cached_property
     def aliases(self) -> dict[str, str]:
         """Local name → where it was imported from (``{"e": "os.environ"}``), function-level imports included."""
         names: dict[str, str] = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     names[alias.asname or alias.name.partition(".")[0]] = (
@@ -62,7 +72,7 @@ class Module:
                 for alias in node.names:
                     names[alias.asname or alias.name] = f"{'.' * node.level}{node.module or ''}.{alias.name}"
         # ``environment = os.environ``: one step of renaming, at any level.
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 origin = _dotted(node.value)
                 if origin and origin.partition(".")[0] in names and node.targets[0].id not in names:
@@ -211,16 +221,14 @@ def dump(node: ast.AST) -> str:
     return ast.dump(node)
 
 
-def calls(module: Module) -> Iterator[tuple[ast.Call, str]]:
+def calls(module: Module) -> Iterable[tuple[ast.Call, str]]:
     """Each call and the resolved name of what is called."""
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Call):
-            yield node, module.origin(node.func)
+    return module.calls
 
 
 def imports(module: Module) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
     """Each imported module, absolute names only; ``from a import b`` gives ``a.b``."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node, alias.name

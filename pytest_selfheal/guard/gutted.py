@@ -57,7 +57,7 @@ def _still_bound(facts: Facts, module: Module, name: str) -> bool:
         return name in module.defined or name in module.aliases
     return method in {
         target.id
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ClassDef) and node.name == head.rpartition(".")[2]
         for child in node.body
         if isinstance(child, ast.Assign)

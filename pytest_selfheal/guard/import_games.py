@@ -20,7 +20,7 @@ def check(facts: Facts) -> str | None:
 
 
 def _games(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute | ast.Name):
             origin = module.origin(node)
             if starts_with(origin, _NAMES):

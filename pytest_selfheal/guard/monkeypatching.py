@@ -57,7 +57,7 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _assignments(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         for target in _targets(node):
             base = target.value if isinstance(target, ast.Attribute | ast.Subscript) else None
             if base is None:
@@ -132,7 +132,7 @@ def _inside(module: Module, node: ast.AST, base: ast.expr) -> bool:
 
 
 def _settings(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute | ast.Name):
             origin = module.origin(node)
             if starts_with(origin, _SETTINGS) and not (

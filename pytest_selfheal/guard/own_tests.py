@@ -39,7 +39,7 @@ def _is_called_by_tests(facts: Facts, name: str) -> bool:
 
 
 def _tests(module: Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if (isinstance(node, Function) and node.name.startswith("test_")) or (
             isinstance(node, ast.ClassDef) and node.name.startswith("Test") and any(_tests_in(node))
         ):
@@ -54,7 +54,7 @@ def _examples(module: Module) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Name → lines of the examples (prompts and expected output) in each docstring."""
     named: list[tuple[str, ast.Module | ast.ClassDef | Function]] = [("the module", module.tree)]
     named += module.functions()
-    named += [(node.name, node) for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)]
+    named += [(node.name, node) for node in module.nodes if isinstance(node, ast.ClassDef)]
     for name, node in named:
         text = ast.get_docstring(node) or ""
         if ">>>" in text:

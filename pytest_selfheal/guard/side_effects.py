@@ -47,7 +47,7 @@ def check(facts: Facts) -> str | None:
 
 
 def _code_from_text(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Name | ast.Attribute):
             origin = module.origin(node)
             if starts_with(origin, _CODE_FROM_TEXT):

@@ -65,7 +65,7 @@ def check(facts: Facts) -> str | None:
 
 
 def _frames(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
             yield Finding(f"attribute {node.attr}", f"reads {node.attr}", node.lineno)
         elif isinstance(node, ast.Attribute | ast.Name) and starts_with(module.origin(node), _NAMES):
@@ -80,7 +80,7 @@ def _frames(module: Module) -> Iterator[Finding]:
                 yield Finding(f"hidden {target}", f"looks into the module {target} by computed name", call.lineno)
         elif origin in ("builtins.globals", "builtins.locals", "builtins.breakpoint"):
             yield Finding(f"call {origin}", f"calls {origin.removeprefix('builtins.')}()", call.lineno)
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if (
             isinstance(node, ast.Attribute)
             and node.attr == "__dict__"
@@ -90,7 +90,7 @@ def _frames(module: Module) -> Iterator[Finding]:
 
 
 def _environment(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not (isinstance(node, ast.Attribute | ast.Name) and module.origin(node) in _ENVIRONMENT):
             continue
         key = ""
@@ -143,11 +143,9 @@ def folded(node: ast.AST) -> str | None:
 
 def _words(module: Module) -> Iterator[Finding]:
     documentation = {
-        id(node.value)
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        id(node.value) for node in module.nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant | ast.BinOp | ast.JoinedStr | ast.Call) and id(node) not in documentation:
             text = folded(node)
             if text and _WORDS.search(text):
@@ -155,7 +153,7 @@ def _words(module: Module) -> Iterator[Finding]:
 
 
 def _own_names(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield Finding(node.value, "", node.lineno)
         elif isinstance(node, ast.Name) and node.id.startswith("test"):

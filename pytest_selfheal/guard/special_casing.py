@@ -48,7 +48,7 @@ def caution(facts: Facts) -> str | None:
 
 def _guarded(module: Module) -> Iterator[tuple[ast.expr, list[ast.expr], bool, ast.AST]]:
     """Condition, the plain values that it leads to, whether it leads to an error, and the node."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.If):
             values, raises = _results(node.body)
             yield node.test, values, raises, node
@@ -303,7 +303,7 @@ def _cells_in_text(text: str) -> list[tuple[str, str]]:
 
 
 def _expressions(module: Module) -> Iterator[ast.expr]:
-    return (node for node in ast.walk(module.tree) if isinstance(node, ast.expr))
+    return (node for node in module.nodes if isinstance(node, ast.expr))
 
 
 def _is_returned_whole(module: Module, node: ast.AST) -> bool:
@@ -348,7 +348,7 @@ def _family_size(module: Module, function: Function) -> int:
 
 def _fingerprints(module: Module) -> Iterator[Finding]:
     """Inputs recognised by a digest or checksum."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, ast.Compare):
             continue
         sides = [node.left, *node.comparators]

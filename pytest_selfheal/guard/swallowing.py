@@ -20,7 +20,7 @@ def check(facts: Facts) -> str | None:
 
 
 def _handlers(module: Module) -> Iterator[Finding]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ExceptHandler):
             names = _names(module, node.type)
             raises = any(isinstance(child, ast.Raise) for child in ast.walk(node))
@@ -43,7 +43,7 @@ def _handlers(module: Module) -> Iterator[Finding]:
             module.origin(argument) in _ALWAYS_TOO_BROAD | _BROAD for argument in call.args
         ):
             yield Finding(dump(call), "suppresses every exception", call.lineno)
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef) and node.name == "__exit__":
             returns = [child.value for child in ast.walk(node) if isinstance(child, ast.Return)]
             if any(isinstance(value, ast.Constant) and value.value is True for value in returns):

@@ -44,6 +44,6 @@ def _imports(module: Module) -> Iterator[Finding]:
     for statement, name in imports(module):
         if starts_with(name, _TOOLS):
             yield Finding(f"import {name}", f"imports {name}", statement.lineno)
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Name) and node.id in ("pytest", "unittest") and node.id not in module.aliases:
             yield Finding(f"name {node.id}", f"uses {node.id}", node.lineno)
