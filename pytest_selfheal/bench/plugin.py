@@ -88,6 +88,8 @@ class BenchPlugin:
             self.writer = Writer(folder, self._metadata(), self._models())
         except SelfhealError as error:
             raise pytest.UsageError(str(error)) from None
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        self.progress = Progress(reporter, getattr(self.config.option, "verbose", 0))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -113,14 +115,11 @@ class BenchPlugin:
 
     def _take(self, line: Line, selected: int) -> None:
         assert self.writer is not None
-        if selected != self.selected or self.progress is None:
+        assert self.progress is not None
+        if selected != self.selected or not self.progress.total:
             self.selected = selected
+            self.progress.total = selected * self.settings.bench_runs
             self.writer.metadata = {**self.writer.metadata, "num_problems": selected}
-        if self.progress is None:
-            reporter = self.config.pluginmanager.getplugin("terminalreporter")
-            self.progress = Progress(
-                reporter, selected * self.settings.bench_runs, getattr(self.config.option, "verbose", 0)
-            )
         self.writer.add(line)
         self.progress.add(line)
 
@@ -142,9 +141,9 @@ class BenchPlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
-        live = self.progress is not None and self.progress.live
-        if live and getattr(report, "when", "") == "call" and hasattr(report, ATTRIBUTE):
-            return report.outcome, "", ""  # the live line counts it
+        counted = self.progress is not None and self.progress.counts
+        if counted and getattr(report, "when", "") == "call" and hasattr(report, ATTRIBUTE):
+            return report.outcome, "", report.outcome.upper()
         return None
 
     @pytest.hookimpl(tryfirst=True)

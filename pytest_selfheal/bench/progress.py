@@ -14,17 +14,23 @@ PLAIN_SECONDS = 30.0
 class Progress:
     """Counts finished tasks and tells of them through pytest's terminal reporter."""
 
-    def __init__(self, reporter: Any, total: int, verbosity: int) -> None:
+    def __init__(self, reporter: Any, verbosity: int) -> None:
         self.reporter = reporter
-        self.total = total
+        self.total = 0
+        """Known once the first task has ended: under xdist only the workers know what was selected."""
         self.done = self.healed = self.solved = 0
         self.prices: list[float | None] = []
         self.started = self.told = time.monotonic()
         # With -v pytest names each item on a line of its own; a live line would fight with it.
         self.live = reporter is not None and bool(reporter.isatty) and verbosity <= 0
         self.plain = reporter is not None and not self.live and verbosity >= 0
-        if self.live:
+        if self.counts:
             reporter.showfspath = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it stands for pytest's own letters, which would break its lines up."""
+        return self.live or self.plain
 
     def add(self, line: Line) -> None:
         self.done += 1
@@ -36,7 +42,6 @@ class Progress:
             self.reporter.rewrite(self.text(now), erase=True)
         elif self.plain and (now - self.told >= PLAIN_SECONDS or self.done == self.total):
             self.told = now
-            self.reporter.ensure_newline()
             self.reporter.write_line(self.text(now))
 
     def text(self, now: float) -> str:
