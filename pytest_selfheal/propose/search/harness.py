@@ -218,6 +218,11 @@ class Harness:
         """Make this forked child fit for running tests: its own temporary folder, no time spent on explanations."""
         from _pytest.assertion import rewrite, util
 
+        for test in (*self.failing, *self.passing)[:1]:
+            # Subtests are reported while their test runs; here nobody listens, and the channel is closed.
+            plugins = test.item.config.pluginmanager
+            if plugins.has_plugin("selfheal-judge"):
+                plugins.unregister(name="selfheal-judge")
         util._reprcompare = None
         util._assertion_pass = None
         util.assertrepr_compare = lambda *args, **kwargs: None  # type: ignore[assignment]
