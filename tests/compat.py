@@ -76,7 +76,7 @@ def run(cell: Cell, folder: Path) -> Result:
         example.git()
     before = {name: content for name, content in example.bytes().items() if name.endswith(".py")}
     healing = ("--selfheal", "--selfheal-effort", "fast") if cell.healing else ()
-    result = example.run(*_load(cell), *healing, *cell.args, environment=_environment(cell), timeout=300)
+    result = example.run(*_load(cell), *healing, *cell.args, environment=_environment(cell), timeout=600)
     hold(cell, result)
     after = {name: content for name, content in example.bytes().items() if name.endswith(".py")}
     assert after == before, "the working tree was changed"

@@ -18,7 +18,7 @@ CODE = b"def add(a, b):\n    return a - b\n"
 def run(folder: Path, code: bytes, **more: bytes) -> tuple[Example, Result]:
     files: dict[str, str | bytes] = {"calc.py": code, "test_calc.py": TEST, "pytest.ini": "[pytest]\npythonpath = .\n"}
     example = Example({**files, **more}, folder).git()
-    result = example.run(*FAST, environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, timeout=300)
+    result = example.run(*FAST, environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, timeout=600)
     assert "INTERNALERROR" not in result.stdout + result.stderr
     assert result.code in (1, 2), result.stdout + result.stderr
     return example, result
