@@ -210,7 +210,12 @@ def pytest_runtest_setup(item):
 """
     (tmp_path / "conftest.py").write_text(conftest)
     command = [sys.executable, "-m", "pytest", "-p", "selfheal", *BLIND]
-    process = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, **QUIET}, stdout=subprocess.DEVNULL)
+    # A shell that runs the tests in the background has them ignore Ctrl-C, and a child would inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, **QUIET}, stdout=subprocess.DEVNULL)
+    finally:
+        signal.signal(signal.SIGINT, before)
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
