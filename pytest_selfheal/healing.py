@@ -261,6 +261,9 @@ class Healer:
     def _generate_tests(self) -> None:
         from pytest_selfheal.testgen import generate
 
+        if time.monotonic() > self.deadline:
+            self.notes.append("No tests were generated: the time of this run was used up (--selfheal-total-time).")
+            return
         self.progress.note("generating tests")
         result = generate(self.workshop, tuple(self.outcomes.values()), self.run, self._models.asker())
         self.test_generation = result.summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,11 @@ def all_healed(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run, aske
             return with_tests(workshop, places, outcome, affected, asker)
         except SelfhealError as error:
             run.event("tests", id=outcome.diagnosis.id, error=str(error))
-            return Healed(outcome, [])
+        except Exception as error:  # a fault of ours must not cost the repair that is there already
+            if os.environ.get("SELFHEAL_DEBUG"):
+                raise
+            run.event("tests", id=outcome.diagnosis.id, error=f"{type(error).__name__}: {error}")
+        return Healed(outcome, [])
 
     with ThreadPoolExecutor(max(1, workshop.settings.worker_count), thread_name_prefix="selfheal-tests") as pool:
         done = list(pool.map(one, healed))
@@ -47,5 +52,6 @@ def all_healed(workshop: Workshop, outcomes: tuple[Outcome, ...], run: Run, aske
             changed[each.outcome.diagnosis.id] = write_outcome(run, each.outcome, workshop.project)
     result = tuple(changed.get(outcome.diagnosis.id, outcome) for outcome in outcomes)
     files = [path for outcome in result for path in outcome.generated_tests]
-    notes = () if functions else ("No tests were generated: nothing was healed.",)
+    nothing = "no function was changed in a way that could be tested" if healed else "nothing was healed"
+    notes = () if functions else (f"No tests were generated: {nothing}.",)
     return Generated(result, summary.report(functions, "regression", files, notes))

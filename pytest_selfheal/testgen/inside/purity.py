@@ -107,7 +107,7 @@ class Purity:
             raise Forbidden(reason)
 
     def _on_profile(self, frame: FrameType, event: str, arg: Any) -> None:
-        if event == "c_call" and not any(part in frame.f_code.co_filename for part in _BOOKKEEPING):
+        if event == "c_call" and not _is_bookkeeping(frame, depth=1):
             owner, name = getattr(arg, "__self__", None), getattr(arg, "__name__", "")
             module = getattr(arg, "__module__", None) or getattr(owner, "__name__", "")
             if (module == "time" and name in _CLOCKS) or (
@@ -124,8 +124,21 @@ class Purity:
             event == "call"
             and frame.f_code.co_name in ("__getitem__", "encodekey")
             and frame.f_code.co_filename == os.__file__
+            and not _is_bookkeeping(frame)
         ):
             self.reason = self.reason or "depends on the environment"
+
+
+def _is_bookkeeping(frame: FrameType, depth: int = 4) -> bool:
+    """Whether one of the innermost frames belongs to such a part of the library."""
+    place: FrameType | None = frame
+    for _ in range(depth):
+        if place is None:
+            return False
+        if any(part in place.f_code.co_filename for part in _BOOKKEEPING):
+            return True
+        place = place.f_back
+    return False
 
 
 def _is_foreign(args: tuple[Any, ...]) -> bool:
