@@ -183,7 +183,8 @@ def no_reporter(result: Result) -> None:
         Cell("--import-mode=append", ("--import-mode=append",)),
         Cell("--log-cli-level", ("--log-cli-level=INFO",)),
         Cell("--assert=plain", ("--assert=plain",)),
-        Cell("-p no:terminal", ("-p", "no:terminal"), check=no_reporter),
+        # Before 8.4 pytest itself cannot explain a failed comparison without a reporter.
+        Cell("-p no:terminal", ("-p", "no:terminal"), check=no_reporter, pytest=(8, 4)),
         Cell("-p no:cacheprovider", ("-p", "no:cacheprovider")),
         Cell("-p no:logging", ("-p", "no:logging")),
         Cell("-p no:timeout", ("-p", "no:timeout")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -165,7 +166,9 @@ def _arguments(
     files = dict.fromkeys(nodeid.partition("::")[0] for nodeid in asked or ())
     listed = box / "args.txt"
     listed.write_text(
-        "".join(f"{_argument(workspace, name)}\n" for name in files) if asked is not None else "",
+        "".join(f"{_argument(workspace, name, workshop.sandbox_cwd(workspace))}\n" for name in files)
+        if asked is not None
+        else "",
         encoding="utf-8",
         errors="surrogateescape",
     )
@@ -174,13 +177,15 @@ def _arguments(
     return args
 
 
-def _argument(workspace: Workspace, name: str) -> Path:
+def _argument(workspace: Workspace, name: str, cwd: Path) -> str:
     """The path to hand to pytest for a file; a folder whose name pytest would read as a parameter is asked for by its parent."""
-    path = workspace.seen_rootdir / name
+    root = workspace.seen_rootdir
+    path = root / name
     for parent in (path, *path.parents):
-        if "[" in parent.name and parent.is_relative_to(workspace.seen_rootdir):
+        if "[" in parent.name and parent.is_relative_to(root) and parent != root:
             path = parent.parent
-    return path
+    # The rest of such a name may lie above the folder that pytest is started in.
+    return os.path.relpath(path, cwd) if "[" in str(path) else str(path)
 
 
 class _Listener:
