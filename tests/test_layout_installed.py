@@ -66,6 +66,7 @@ def test_setuptools_src(tmp_path: Path, sandbox: str) -> None:
         ("poetry.core.masonry.api", "poetry.core", '[tool.poetry]\npackages = [{include = "sums", from = "src"}]\n'),
         ("flit_core.buildapi", "flit_core", ""),
     ],
+    ids=["hatch", "poetry", "flit"],
 )
 def test_other_backends(tmp_path: Path, backend: str, module: str, extra: str) -> None:
     needs(module)
