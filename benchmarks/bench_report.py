@@ -19,7 +19,7 @@ MARKER = "<!-- figures -->"
 
 
 def odd(results: Results) -> str:
-    """The tasks that were never looked at while the engine was built."""
+    """The tasks that were not used to build the engine."""
     lines = [line for line in results.lines if int((re.findall(r"\d+", line.task_id) or ["0"])[-1]) % 2]
     right = sum(line.is_complete for line in lines)
     found = statistics.wilson(right, len(lines))
@@ -48,7 +48,7 @@ def main() -> None:
         )
         facts = [f"ended: {', '.join(f'{name} {count}' for name, count in made['termination_reasons'].items())}"]
         if results.benchmark.startswith("humaneval"):
-            facts.append(f"odd-numbered tasks alone, which nobody looked at while the engine was built: {odd(results)}")
+            facts.append(f"odd-numbered tasks alone, which were not used to build the engine: {odd(results)}")
         facts.append(f"marked high: {problems['high_confidence']}, of these wrong: {problems['high_confidence_wrong']}")
         facts.append(seconds(results))
         parts.append("".join(f"- {fact}\n" for fact in facts))
