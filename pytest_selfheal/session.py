@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,23 +43,36 @@ class Outcomes:
 
 
 class Watch:
-    """Makes a :class:`Failure` of every failed report. Used in the user's run, in its xdist workers and in our children."""
+    """Makes a :class:`Failure` of every failed report. Used in the user's run, in its xdist workers and in our children.
+
+    A wrapper around makereport would cost every passing test; remembering the call does not. The exception is read when
+    the report is logged: by then unittest's own hook has put it into the call.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self._calls: dict[str, Any] = {}
+        """The last call of each phase: other plugins make all reports of a test before they log one."""
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        report = yield
-        # Taken after the yield: before it, unittest's failures have no excinfo of their own.
-        if report is not None and report.failed and call.excinfo is not None:
-            from pytest_selfheal import capture
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
+        self._calls[call.when] = call
 
-            capture.attach(
-                report,
-                capture.from_exception(report.nodeid, report.when, call.excinfo, report, self.config.rootpath),
-            )
-        return report
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.outcome == "failed":
+            call = self._calls.pop(report.when, None)
+            if call is not None and call.excinfo is not None:
+                from pytest_selfheal import capture
+
+                capture.attach(
+                    report,
+                    capture.from_exception(report.nodeid, report.when, call.excinfo, report, self.config.rootpath),
+                )
+        self.log(report)
+
+    def log(self, report: Any) -> None:
+        """Called with each report of a test, its failure attached."""
 
     @pytest.hookimpl
     def pytest_exception_interact(self, node: pytest.Item | pytest.Collector, call: Any, report: Any) -> None:
@@ -98,7 +110,7 @@ class SelfhealPlugin(Watch):
 
     # ------------------------------------------------------------------ watching
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
+    def log(self, report: Any) -> None:
         if self.is_worker:
             return
         self.outcomes.add(report)

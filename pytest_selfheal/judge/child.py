@@ -85,7 +85,7 @@ class Judge(Watch):
         if item.nodeid in self.setup["watched"] and self.integrity.test_differs(item):
             self.channel.send({"is": "tampered", "words": f"the code of {item.nodeid} is not what its file says"})
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def log(self, report: pytest.TestReport) -> None:
         self._send_report(report, report.when or "call")
 
     def _send_report(self, report: Any, phase: str) -> None:
