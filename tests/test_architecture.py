@@ -91,5 +91,7 @@ def test_pure_stages_import_no_pytest_and_no_git() -> None:
 
 
 def test_heal_is_a_function_whatever_was_imported_before() -> None:
-    code = "import pytest_selfheal.healing, pytest_selfheal.api\nfrom pytest_selfheal import heal\nassert callable(heal)"
+    code = (
+        "import pytest_selfheal.healing, pytest_selfheal.api\nfrom pytest_selfheal import heal\nassert callable(heal)"
+    )
     assert "pytest_selfheal.api" in loaded_by(code)

@@ -29,7 +29,9 @@ def test_a_second_fault_behind_a_syntax_error(tmp_path: Path) -> None:
     assert example.bytes() == before
     second = next((result.run_dir / "patches").glob("0002-*.patch"))
     subprocess.run(["git", "apply", str(second)], cwd=tmp_path, check=True)
-    assert (tmp_path / "calc.py").read_text() == "def add(a, b):\n    return a + b\n\n\ndef twice(n):\n    return n * 2\n"
+    assert (
+        tmp_path / "calc.py"
+    ).read_text() == "def add(a, b):\n    return a + b\n\n\ndef twice(n):\n    return n * 2\n"
     subprocess.run(["git", "checkout", "-q", "."], cwd=tmp_path, check=True)
     subprocess.run(["git", "apply", str(result.run_dir / "all.patch")], cwd=tmp_path, check=True)
     assert "return a + b" in (tmp_path / "calc.py").read_text()
