@@ -48,12 +48,13 @@ class Progress:
         self._mutex = threading.RLock()
         self._stop = threading.Event()
         self._ticker: threading.Thread | None = None
+        self._begun = False
 
     def start(self, total: int) -> None:
         """So many causes there are; may be corrected later."""
         self._total = total
         if self._ticker is None and not self._quiet:
-            self._screen.write("\n")
+            self._break_line()
             self._ticker = threading.Thread(target=self._tick, name="selfheal-progress", daemon=True)
             self._ticker.start()
 
@@ -117,9 +118,16 @@ class Progress:
     def _say(self, text: str, **markup: bool) -> None:
         with self._mutex:
             self._erase()
+            self._break_line()
             self._screen.line(text, **markup)
             self._last_line = time.monotonic()
             self._draw()
+
+    def _break_line(self) -> None:
+        """Before our first words: pytest's own progress (``[100%]``) has left its line open."""
+        if not self._begun:
+            self._screen.write("\n")
+            self._begun = True
 
     # ------------------------------------------------------------------ drawing; the mutex is held
 
