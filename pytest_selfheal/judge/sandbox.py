@@ -107,12 +107,14 @@ class BwrapSandbox:
         home = env.get("HOME", "")
         if home.startswith("/") and any(_below(Path(home), folder) for folder in hidden):
             command += ["--dir", home]  # it may lie in a hidden folder, and is expected to exist
-        for path in _masked_files(hidden, self.binds):
-            command += ["--ro-bind", "/dev/null", str(path)]
-        for path in _needed_below(hidden, env, view):
+        shown = _needed_below(hidden, env, view)
+        for path in shown:
             command += ["--ro-bind", str(path), str(path)]
+        # After the binds, which may show again what lies in a hidden folder.
+        for path in _masked_files(hidden, shown, self.binds):
+            command += ["--ro-bind", "/dev/null", str(path)]
         for path in self.secret:
-            if any(_below(path, folder) for folder in hidden) or not path.exists() or _below(view.original, path):
+            if _is_hidden(path, hidden, shown) or not path.exists() or _below(view.original, path):
                 continue
             command += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
         command += ["--bind", str(view.copy), str(view.original)]
@@ -282,15 +284,20 @@ def _needed_below(hidden: Sequence[Path], env: Mapping[str, str], view: View) ->
     return tuple(sorted(needed, key=lambda path: len(path.parts)))
 
 
-def _masked_files(hidden: Sequence[Path], allowed: Sequence[Path]) -> tuple[Path, ...]:
-    """Single files that are replaced by nothing: password hashes, and sockets of services that lie in no hidden folder."""
+def _is_hidden(path: Path, hidden: Sequence[Path], shown: Sequence[Path]) -> bool:
+    return any(_below(path, folder) for folder in hidden) and not any(_below(path, folder) for folder in shown)
+
+
+def _masked_files(hidden: Sequence[Path], shown: Sequence[Path], allowed: Sequence[Path]) -> tuple[Path, ...]:
+    """Single files that are replaced by nothing: password hashes, and sockets of services that could be seen inside."""
     found = [Path(name) for name in ("/etc/shadow", "/etc/gshadow") if os.access(name, os.R_OK)]
     found += _sockets()
     return tuple(
         dict.fromkeys(
             path
             for path in found
-            if not any(_below(path, folder) for folder in (*hidden, *allowed))
+            if not _is_hidden(path, hidden, shown)
+            and not any(_below(path, folder) for folder in allowed)
             and not _below(path, Path("/dev"))
             and os.path.exists(path)
         )
