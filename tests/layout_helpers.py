@@ -20,7 +20,7 @@ FIXED = re.compile(r"\+    return (a \+ b|a - -b|b \+ a)\n")
 FAST = ("--selfheal", "--selfheal-effort", "fast", "-p", "selfheal")
 
 
-def tests_for(module: str) -> str:
+def suite_for(module: str) -> str:
     return (
         f"from {module} import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n    assert add(5, 0) == 5\n"
         "    assert add(-1, 4) == 3\n\n\ndef test_nothing():\n    assert add(0, 0) == 0\n"

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from layout_helpers import CODE, Environment, healed, needs, tests_for
+from layout_helpers import CODE, Environment, healed, needs, suite_for
 
 from pytest_selfheal.testing import Example
 
@@ -16,7 +16,7 @@ SETUPTOOLS = PYPROJECT.format(backend="setuptools.build_meta")
 
 
 def src(folder: Path, **more: str) -> Example:
-    files = {"src/sums/__init__.py": "", "src/sums/calc.py": CODE, "tests/test_calc.py": tests_for("sums.calc")}
+    files = {"src/sums/__init__.py": "", "src/sums/calc.py": CODE, "tests/test_calc.py": suite_for("sums.calc")}
     return Example({**files, "pytest.ini": "[pytest]\n", **more}, folder)
 
 
@@ -38,7 +38,7 @@ def test_setuptools_with_a_finder(tmp_path: Path, sandbox: str) -> None:
         {
             "lib/__init__.py": "",
             "lib/calc.py": CODE,
-            "tests/test_calc.py": tests_for("sums.calc"),
+            "tests/test_calc.py": suite_for("sums.calc"),
             "pyproject.toml": SETUPTOOLS + tool,
         },
         tmp_path / "p",
@@ -150,7 +150,7 @@ def test_two_packages_in_one_repository(tmp_path: Path) -> None:
                 "from twice import double\n\n\ndef test_double():\n    assert double(2) == 4\n    assert double(5) == 10\n"
             ),
             "packages/twice/pytest.ini": "[pytest]\n",
-            "packages/sums/tests/test_calc.py": tests_for("sums.calc"),
+            "packages/sums/tests/test_calc.py": suite_for("sums.calc"),
         },
         tmp_path / "p",
     ).git()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from layout_helpers import CODE, FAST, healed, tests_for
+from layout_helpers import CODE, FAST, healed, suite_for
 
 from pytest_selfheal.testing import Example, Result
 
@@ -22,14 +22,14 @@ def run(example: Example, *arguments: str, at: str = "") -> Result:
 
 
 LAYOUTS: dict[str, tuple[dict[str, str], str]] = {
-    "flat": ({"calc.py": CODE, "test_calc.py": tests_for("calc")}, "calc.py"),
-    "tests in a folder": ({"calc.py": CODE, "tests/test_calc.py": tests_for("calc")}, "calc.py"),
+    "flat": ({"calc.py": CODE, "test_calc.py": suite_for("calc")}, "calc.py"),
+    "tests in a folder": ({"calc.py": CODE, "tests/test_calc.py": suite_for("calc")}, "calc.py"),
     "tests in a package": (
         {
             "sums/__init__.py": "",
             "sums/calc.py": CODE,
             "tests/__init__.py": "",
-            "tests/test_calc.py": tests_for("sums.calc"),
+            "tests/test_calc.py": suite_for("sums.calc"),
         },
         "sums/calc.py",
     ),
@@ -38,7 +38,7 @@ LAYOUTS: dict[str, tuple[dict[str, str], str]] = {
             "sums/__init__.py": "",
             "sums/calc.py": CODE,
             "sums/tests/__init__.py": "",
-            "sums/tests/test_calc.py": tests_for("sums.calc"),
+            "sums/tests/test_calc.py": suite_for("sums.calc"),
         },
         "sums/calc.py",
     ),
@@ -46,19 +46,19 @@ LAYOUTS: dict[str, tuple[dict[str, str], str]] = {
         {
             "src/sums/__init__.py": "",
             "src/sums/calc.py": CODE,
-            "tests/test_calc.py": tests_for("sums.calc"),
+            "tests/test_calc.py": suite_for("sums.calc"),
             "pytest.ini": "[pytest]\npythonpath = src\n",
         },
         "src/sums/calc.py",
     ),
     "namespace package": (
-        {"corp/sums/calc.py": CODE, "tests/test_calc.py": tests_for("corp.sums.calc"), "pytest.ini": INI},
+        {"corp/sums/calc.py": CODE, "tests/test_calc.py": suite_for("corp.sums.calc"), "pytest.ini": INI},
         "corp/sums/calc.py",
     ),
     "importlib mode, test files of one name": (
         {
             "calc.py": CODE,
-            "tests/one/test_calc.py": tests_for("calc"),
+            "tests/one/test_calc.py": suite_for("calc"),
             "tests/two/test_calc.py": "def test_other():\n    pass\n",
             "pytest.ini": INI + "addopts = --import-mode=importlib\n",
         },
@@ -68,7 +68,7 @@ LAYOUTS: dict[str, tuple[dict[str, str], str]] = {
         {
             "lib/calc.py": CODE,
             "tests/conftest.py": "import pathlib, sys\n\nsys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'lib'))\n",
-            "tests/test_calc.py": tests_for("calc"),
+            "tests/test_calc.py": suite_for("calc"),
         },
         "lib/calc.py",
     ),
@@ -86,13 +86,13 @@ LAYOUTS: dict[str, tuple[dict[str, str], str]] = {
         {
             "sums/__init__.py": "from .calc import add\n",
             "sums/calc.py": CODE,
-            "tests/test_calc.py": tests_for("sums"),
+            "tests/test_calc.py": suite_for("sums"),
             "pytest.ini": INI,
         },
         "sums/calc.py",
     ),
     "a script beside it": (
-        {"calc.py": CODE, "run.py": "import calc\n\nprint(calc.add(1, 1))\n", "test_calc.py": tests_for("calc")},
+        {"calc.py": CODE, "run.py": "import calc\n\nprint(calc.add(1, 1))\n", "test_calc.py": suite_for("calc")},
         "calc.py",
     ),
 }
@@ -112,7 +112,7 @@ def test_layout(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("folder", ["with space", "[b]rackets", "ünï-cödé", "per%cent", "it's", "semi;colon"])
 @pytest.mark.compat
 def test_paths_with_odd_characters(tmp_path: Path, folder: str) -> None:
-    example = Example({"calc.py": CODE, "test_calc.py": tests_for("calc"), "pytest.ini": INI}, tmp_path / folder).git()
+    example = Example({"calc.py": CODE, "test_calc.py": suite_for("calc"), "pytest.ini": INI}, tmp_path / folder).git()
     # Named, since pytest itself does not take a folder with a bracket.
     healed(run(example, "test_calc.py"), example, "calc.py")
 
@@ -120,7 +120,7 @@ def test_paths_with_odd_characters(tmp_path: Path, folder: str) -> None:
 @pytest.mark.compat
 @pytest.mark.parametrize("folder", ["with space", "[b]rackets", "ünï-cödé"])
 def test_odd_characters_below_rootdir(tmp_path: Path, folder: str) -> None:
-    files = {"calc.py": CODE, f"tests/{folder}/test_calc.py": tests_for("calc"), "pytest.ini": INI}
+    files = {"calc.py": CODE, f"tests/{folder}/test_calc.py": suite_for("calc"), "pytest.ini": INI}
     example = Example(files, tmp_path).git()
     healed(run(example), example, "calc.py")
 
@@ -129,7 +129,7 @@ def test_odd_characters_below_rootdir(tmp_path: Path, folder: str) -> None:
 def test_rootdir_below_the_git_root(tmp_path: Path) -> None:
     files = {
         "services/one/calc.py": CODE,
-        "services/one/test_calc.py": tests_for("calc"),
+        "services/one/test_calc.py": suite_for("calc"),
         "services/one/pytest.ini": INI,
     }
     example = Example(files, tmp_path).git()
@@ -138,7 +138,7 @@ def test_rootdir_below_the_git_root(tmp_path: Path) -> None:
 
 @pytest.mark.compat
 def test_started_from_a_sub_folder(tmp_path: Path) -> None:
-    example = Example({"calc.py": CODE, "tests/test_calc.py": tests_for("calc"), "pytest.ini": INI}, tmp_path).git()
+    example = Example({"calc.py": CODE, "tests/test_calc.py": suite_for("calc"), "pytest.ini": INI}, tmp_path).git()
     where = Example({}, example.folder / "tests")
     result = where.run(*FAST, environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, timeout=300)
     assert result.code == 1, result.stdout + result.stderr
@@ -152,7 +152,7 @@ def test_a_generated_module_that_git_ignores(tmp_path: Path) -> None:
         "sums/calc.py": CODE,
         "sums/_version.py": "VERSION = '1'\n",
         ".gitignore": "_version.py\n",
-        "tests/test_calc.py": tests_for("sums.calc"),
+        "tests/test_calc.py": suite_for("sums.calc"),
         "pytest.ini": INI,
     }
     example = Example(files, tmp_path).git()
@@ -161,7 +161,7 @@ def test_a_generated_module_that_git_ignores(tmp_path: Path) -> None:
 
 @pytest.mark.compat
 def test_reached_by_a_symlink(tmp_path: Path) -> None:
-    example = Example({"calc.py": CODE, "test_calc.py": tests_for("calc"), "pytest.ini": INI}, tmp_path / "real").git()
+    example = Example({"calc.py": CODE, "test_calc.py": suite_for("calc"), "pytest.ini": INI}, tmp_path / "real").git()
     (tmp_path / "link").symlink_to("real")
     linked = Example({}, tmp_path / "link")
     healed(run(linked), example, "calc.py")
@@ -169,7 +169,7 @@ def test_reached_by_a_symlink(tmp_path: Path) -> None:
 
 @pytest.mark.compat
 def test_a_symlinked_package(tmp_path: Path) -> None:
-    files = {"vendor/sums/__init__.py": "", "vendor/sums/calc.py": CODE, "test_calc.py": tests_for("sums.calc")}
+    files = {"vendor/sums/__init__.py": "", "vendor/sums/calc.py": CODE, "test_calc.py": suite_for("sums.calc")}
     example = Example({**files, "pytest.ini": INI}, tmp_path)
     (tmp_path / "sums").symlink_to(Path("vendor") / "sums")
     example.git()
@@ -180,7 +180,7 @@ def test_a_symlinked_package(tmp_path: Path) -> None:
 def test_without_git_among_litter(tmp_path: Path) -> None:
     files = {
         "calc.py": CODE,
-        "test_calc.py": tests_for("calc"),
+        "test_calc.py": suite_for("calc"),
         "pytest.ini": INI,
         "node_modules/x/test_js.py": "raise SystemExit\n",
         "build/lib/calc.py": CODE,
