@@ -208,6 +208,28 @@ class Healer:
         if suspects:
             self.tools(self.workshop).affected.measure(suspects)
         self._heal_all(self.diagnoses, self.workshop)
+        self._join_the_rest()
+
+    def _join_the_rest(self) -> None:
+        """A cause that was given up before the patch of another one was found may be repaired by it."""
+        from pytest_selfheal.record.report import write_outcome
+
+        left = {
+            key: outcome.diagnosis
+            for key, outcome in self.outcomes.items()
+            if outcome.reason in ("no_candidate", "attempts_exhausted", "guarded")
+        }
+        for key, outcome in sorted(self.outcomes.items()):
+            if outcome.status != "healed" or not left or time.monotonic() > self.deadline:
+                continue
+            merged, joined = join(outcome, left.values(), self.tools(self.workshop))
+            for other in joined:
+                del left[other.id], self.outcomes[other.id]
+                self._joined.add(other.id)
+                for told in (self.run.folder / "failures").glob(f"{other.id}-*.md"):
+                    told.unlink()
+            if joined:
+                self.outcomes[key] = write_outcome(self.run, merged, self.project)
 
     def _not_reproduced(self, seen: Reproduced) -> None:
         [diagnosis] = self._diagnose([seen.failure], self.workshop)
