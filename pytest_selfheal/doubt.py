@@ -207,7 +207,7 @@ def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[dict[str, s
         try:
             names = ast.literal_eval(decorator.args[0])
             rows = ast.literal_eval(decorator.args[1])
-        except (ValueError, IndexError, TypeError):
+        except (ValueError, IndexError, TypeError, SyntaxError):
             return
         listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
         for row in rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import datetime
 import logging
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_selfheal.cluster import cluster
 from pytest_selfheal.diagnose import diagnose, missing_service
+from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.join import join
 from pytest_selfheal.judge import process
 from pytest_selfheal.judge.affected import AffectedTests
@@ -335,6 +337,24 @@ class Healer:
                     future.cancel()
                 raise
 
+    def _work_on(self, diagnosis: Diagnosis, workshop: Workshop) -> Outcome:
+        try:
+            outcome = self._triage.before(diagnosis, workshop)
+            if outcome is None:
+                rounds = Rounds(self.tools(workshop), diagnosis, self._models.proposers(workshop, diagnosis))
+                outcome = self._triage.after(rounds.run(), workshop)
+            return outcome
+        except SelfhealError:
+            raise  # the disk, the sandbox: it concerns every cause
+        except Exception as error:  # a fault of ours in one cause must not cost the others
+            if os.environ.get("SELFHEAL_DEBUG"):
+                raise
+            logger.debug("cause %s", diagnosis.id, exc_info=error)
+            words = (
+                f"self-heal stopped working on it by a fault of its own ({type(error).__name__}: {str(error)[:200]})."
+            )
+            return closed(diagnosis, "infrastructure", words)
+
     def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None) -> None:
         if self.stop.is_set() or diagnosis.id not in self._open:
             return
@@ -344,10 +364,7 @@ class Healer:
             self._finish(closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
             return
         self.progress.update(diagnosis, "diagnosing")
-        outcome = self._triage.before(diagnosis, workshop)
-        if outcome is None:
-            rounds = Rounds(self.tools(workshop), diagnosis, self._models.proposers(workshop, diagnosis))
-            outcome = self._triage.after(rounds.run(), workshop)
+        outcome = self._work_on(diagnosis, workshop)
         if outcome.reason == "interrupted":
             return
         with self._joining:

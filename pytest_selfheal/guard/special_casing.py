@@ -187,7 +187,7 @@ def _as_input(text: str, constant: ast.expr, other: ast.expr, tests: TestFacts) 
     if isinstance(value, str) and len(value) > 1:
         try:
             inner = canonical(ast.literal_eval(value))
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             inner = ""
         if inner and inner in tests.inputs and not isinstance(other, ast.Name):
             return [inner]
@@ -291,7 +291,7 @@ def _cells_in_text(text: str) -> list[tuple[str, str]]:
     """The pairs of a table that is written as text: JSON or a Python literal."""
     try:
         value = ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return []
     rows = value.items() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     cells = []

@@ -102,7 +102,7 @@ _DERIVING: dict[str, Callable[[Any], object]] = {
 def _parts(text: str) -> Iterator[str]:
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return
     if isinstance(value, dict):
         value = [*value.keys(), *value.values()]

@@ -153,7 +153,7 @@ class Kinds:
             for text in seen:
                 try:
                     self.variables.setdefault(parameter, of_value(ast.literal_eval(text)))
-                except (ValueError, SyntaxError, MemoryError, RecursionError):
+                except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
                     continue
 
     def _bind(self, node: ast.AST) -> None:

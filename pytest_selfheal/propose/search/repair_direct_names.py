@@ -208,7 +208,7 @@ def unbound_local(link: Raised, sources: Mapping[str, Source], context: Context)
 def missing_key(link: Raised, sources: Mapping[str, Source], context: Context) -> Drafts:
     try:
         wanted = ast.literal_eval(link.message)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError):
         return
     if not isinstance(wanted, str):
         return

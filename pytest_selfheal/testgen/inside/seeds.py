@@ -362,7 +362,7 @@ def _fits(source: str, hint: Any) -> bool:
     """Whether a literal may be an argument of this type, as far as its type is a plain one."""
     try:
         value = ast.literal_eval(source)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError):
         return True
     kinds = [hint, *typing.get_args(hint)]
     plain = [kind for kind in kinds if kind in _PLAIN and kind is not object]
