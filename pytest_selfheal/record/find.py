@@ -48,9 +48,17 @@ def runs(base: Path) -> list[Path]:
     return sorted(found, key=_age)
 
 
-def _age(run: Path) -> tuple[bool, str]:
-    """Sorts runs by age. One with a date to come was made before somebody set the clock back: older than today's."""
-    return run.name <= time.strftime("%Y%m%dT%H%M%S~", time.gmtime()), run.name
+def _age(run: Path) -> tuple[bool, str, int, str]:
+    """Sorts runs by age. One with a date to come was made before somebody set the clock back: older than today's.
+
+    Names tell seconds; of runs of one second the one that wrote its trace last is the newest.
+    """
+    try:
+        written = (run / "trace.jsonl").stat().st_mtime_ns
+    except OSError:
+        written = 0
+    second, _, _ = run.name.partition("-")
+    return run.name <= time.strftime("%Y%m%dT%H%M%S~", time.gmtime()), second, written, run.name
 
 
 def find_run(start: Path) -> Path:
