@@ -49,3 +49,25 @@ def test_a_stub_needs_a_model_and_says_so(tmp_path: Path) -> None:
     [failure] = example.run(*FAST).report["failures"]
     assert (failure["status"], failure["reason"]) == ("unhealed", "no_candidate")
     assert "--selfheal-model" in next((tmp_path / ".selfheal/latest/failures").glob("*.md")).read_text()
+
+
+def test_a_fault_in_one_cause_does_not_end_the_run(tmp_path: Path) -> None:
+    example = Example(
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\n",
+            "conftest.py": (
+                "def pytest_selfheal_guard(patch, failure):\n"
+                "    if 'minus' in failure.nodeid:\n        raise RuntimeError('broken hook')\n"
+            ),
+            "calc.py": "def add(a, b):\n    return a - b\n\n\ndef minus(a, b):\n    return a + b\n",
+            "test_calc.py": (
+                "from calc import add, minus\n\n\ndef test_add():\n    assert add(1, 2) == 3\n    assert add(4, 4) == 8\n\n\n"
+                "def test_minus():\n    assert minus(5, 2) == 3\n    assert minus(9, 4) == 5\n"
+            ),
+        },
+        tmp_path,
+    )
+    result = example.run(*FAST)
+    assert result.code == 1 and "INTERNALERROR" not in result.stdout + result.stderr
+    found = {failure["nodeids"][0]: failure["reason"] for failure in result.report["failures"]}
+    assert found == {"test_calc.py::test_add": "healed", "test_calc.py::test_minus": "infrastructure"}, result.stdout
