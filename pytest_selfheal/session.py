@@ -176,11 +176,15 @@ class SelfhealPlugin(Watch):
         from pytest_selfheal.errors import SelfhealError
         from pytest_selfheal.healing import heal_run
         from pytest_selfheal.project import of_config
+        from pytest_selfheal.record.consent import refusal
 
         capture_manager = self.config.pluginmanager.getplugin("capturemanager")
         if capture_manager is not None:
             capture_manager.suspend_global_capture(in_=True)
         try:
+            self.refusal = refusal(self.settings, self.config)
+            if self.refusal:
+                return
             project = of_config(self.config, self.outcomes.by_nodeid, self.outcomes.durations, STARTED_WITH)
             # --generate-tests alone asks for tests, not for repairs.
             failures = self.failures() if self.settings.selfheal else []

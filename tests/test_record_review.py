@@ -143,6 +143,17 @@ def test_in_ci_nobody_is_asked_even_on_a_terminal(tree: Tree, run: StoredRun) ->
     assert b"needs a terminal" in done.stderr
 
 
+def test_a_run_that_nobody_can_answer_is_refused_before_anything_is_healed(tree: Tree) -> None:
+    command = [sys.executable, "-m", "pytest", "--selfheal", "--selfheal-review", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "-p", "no:asyncio"], cwd=tree.top, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "nothing was healed: --selfheal-review asks" in done.stdout
+    assert "selfheal review" in done.stdout
+    assert not (tree.top / ".selfheal").exists()
+
+
 def test_a_reason_against_a_patch_leads_the_model_to_another(tree: Tree) -> None:
     asked: list[Request] = []
 

@@ -38,6 +38,23 @@ def hand_over(run: Run, report: RunReport, settings: Settings, config: Any, agai
     return with_notes(report, *told(result))
 
 
+def refusal(settings: Settings, config: Any) -> str:
+    """Why this run cannot begin: questions are asked for and nobody can answer them. Empty: it can.
+
+    Told before the first second is spent on healing. Standard input and output must not be captured any more.
+    """
+    if not settings.review:
+        return ""
+    from pytest_selfheal.record.review import has_terminal
+
+    if has_terminal() and (config is None or config.pluginmanager.hasplugin("terminalreporter")):
+        return ""
+    return (
+        "nothing was healed: --selfheal-review asks about each patch and needs a terminal (and is never asked in CI). "
+        "Without it, patches are written beside the tree; 'selfheal review' asks about them later."
+    )
+
+
 def told(result: Result) -> list[str]:
     """What was applied, merged and refused, a sentence each."""
     sentences = []
