@@ -44,16 +44,22 @@ class _Group:
 
 
 def choose(
-    found: Sequence[Plausible], comparison: Comparison, located: Callable[[Candidate], bool] = lambda candidate: True
+    found: Sequence[Plausible],
+    comparison: Comparison,
+    located: Callable[[Candidate], bool] = lambda candidate: True,
+    doubt: Callable[[Candidate], float] = lambda candidate: 1.0,
 ) -> list[Choice]:
     """``comparison`` has the unpatched code's answers first, then those of ``found`` in its order (as many as there are).
 
-    ``located`` says whether it is clear enough that the fault lies where a candidate changes the code.
+    ``located`` says whether it is clear enough that the fault lies where a candidate changes the code; ``doubt`` which
+    share of its weight a candidate keeps for how it reads.
     """
     groups = _grouped(found, comparison)
+    doubts = {id(p): doubt(p.candidate) for p in found}
+    weights = {id(p): p.candidate.weight * doubts[id(p)] for p in found}
     for group in groups:
-        group.members.sort(key=lambda p: -p.candidate.weight)
-        group.worth = _worth(group, groups, comparison)
+        group.members.sort(key=lambda p: -weights[id(p)])
+        group.worth = _worth([weights[id(p)] for p in group.members], group, groups, comparison)
     groups.sort(key=lambda group: -group.worth)
     total = sum(group.worth for group in groups) or 1.0
     choices: list[Choice] = []
@@ -61,7 +67,8 @@ def choose(
         confidence: Confidence = "low"
         if number == 0:
             confidence = _confidence(group, group.worth / total, comparison)
-            if confidence == "high" and not located(group.members[0].candidate):
+            first = group.members[0]
+            if confidence == "high" and (not located(first.candidate) or doubts[id(first)] < 1):
                 confidence = "medium"
         others = tuple(
             (other.members[0], _difference(group.behaviour, other.behaviour, comparison))
@@ -93,8 +100,7 @@ def _alike(first: Sequence[str], second: Sequence[str]) -> bool:
     return len(first) == len(second) and all(a == b or UNKNOWN in (a, b) for a, b in zip(first, second, strict=True))
 
 
-def _worth(group: _Group, groups: Sequence[_Group], comparison: Comparison) -> float:
-    weights = [member.candidate.weight for member in group.members]
+def _worth(weights: Sequence[float], group: _Group, groups: Sequence[_Group], comparison: Comparison) -> float:
     # Several ways to the same behaviour make it likelier, but they are no independent witnesses.
     worth = weights[0] * (1.0 + 0.3 * min(len(weights) - 1, 6))
     answers = group.behaviour.answers

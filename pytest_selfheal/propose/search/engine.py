@@ -35,6 +35,7 @@ from pytest_selfheal.propose.search.repair_direct import direct
 from pytest_selfheal.propose.search.screen import Screener
 from pytest_selfheal.propose.search.search import Budget, Plausible, Search
 from pytest_selfheal.propose.search.slow import Zygote
+from pytest_selfheal.propose.search.smells import doubt_of
 from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.propose.search.suspects import executed_files, suspects
 from pytest_selfheal.propose.search.swap import LiveFunctions, State
@@ -113,7 +114,7 @@ class Engine:
             return
         search = self._search(harness, live, sources, texts)
         for number, group in enumerate(search.run(), 1):
-            choices = choose(group, self._compared(group, harness, live), self._located)
+            choices = choose(group, self._compared(group, harness, live), self._located, self._doubt)
             self.send(
                 "patches",
                 number=number,
@@ -244,6 +245,11 @@ class Engine:
         name = candidate.function.rpartition(".")[2]
         frames = [frame for failure in self.diagnosis.failures for link in failure.chain for frame in link.frames]
         return any(frame.function.rpartition(".")[2] == name for frame in frames)
+
+    def _doubt(self, candidate: Candidate) -> float:
+        """What a reader would think of it."""
+        source = self.files.source(candidate.path)
+        return doubt_of(source, candidate) if source is not None else 1.0
 
     def _compared(self, group: list[Plausible], harness: Harness, live: LiveFunctions) -> Comparison:
         """What plausible patches do on observed and mutated inputs; ``group`` is put in the order of the versions."""

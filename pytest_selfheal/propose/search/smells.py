@@ -1,0 +1,100 @@
+"""What a reader would stumble over in a patch that passes: signs that it fits the tests rather than the intention.
+
+Patches that switch something off pass more often than they are right (Qi, Long, Achour, Rinard: "An Analysis of Patch
+Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015). A value that nothing reads any more and
+an operand that repeats its neighbour are how this looks in a single edit.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pytest_selfheal.propose.search.candidate import Candidate, Edit, apply
+from pytest_selfheal.propose.search.source import Source
+
+UNREAD = 0.25
+"""A variable that was read before is not read any more."""
+TWIN = 0.4
+"""``a + a`` where the operands were different."""
+SAME_SIDES = 0.1
+"""``a == a``, ``a and a``: nothing is decided any more."""
+
+LONG = 100_000
+"""Characters of a file beyond which only changes inside one function are looked at."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def doubt_of(source: Source, candidate: Candidate) -> float:
+    """:func:`doubt` of a candidate, looked for in the function that it changes where it changes just one."""
+    node = source.functions.get(candidate.function.split(".<locals>.")[0])
+    edits: Sequence[Edit] = candidate.edits
+    text = source.text
+    if node is not None:
+        start, end = source.span(node)
+        if all(start <= edit.start and edit.end <= end for edit in edits):
+            indent = source.indent_of(node)
+            head = f"if 1:\n{indent}" if indent else ""
+            edits = [Edit(e.start - start + len(head), e.end - start + len(head), e.text) for e in edits]
+            text = head + text[start:end]
+    return doubt(text, apply(text, edits)) if len(text) <= LONG else 1.0
+
+
+def doubt(before: str, after: str) -> float:
+    """The share of a patch's weight that its smells leave it, 1.0 when there are none; both are source text.
+
+    Only what the patch brings in counts. Code that does not parse has no smells.
+    """
+    try:
+        old, new = ast.parse(before), ast.parse(after)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 1.0
+    left = UNREAD if _unread(new) - _unread(old) else 1.0
+    for kind, share in (("arithmetic", TWIN), ("decision", SAME_SIDES)):
+        if Counter(_twins(new, kind)) - Counter(_twins(old, kind)):
+            left *= share
+    return left
+
+
+def _unread(tree: ast.Module) -> set[tuple[str, str]]:
+    """(function, name) of the parameters and local variables that a function never reads."""
+    found: set[tuple[str, str]] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            name = getattr(node, "name", "<lambda>")
+            bound: set[str] = set()
+            read: set[str] = set()
+            arguments = node.args
+            for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+                bound.add(argument.arg)
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name):
+                    (read if isinstance(inner.ctx, ast.Load) else bound).add(inner.id)
+                elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
+                    bound.add(inner.target.id)
+            found |= {(name, unread) for unread in bound - read if not unread.startswith("_")}
+    return found
+
+
+def _twins(tree: ast.Module, kind: str) -> Iterator[str]:
+    """The operations with two equal operands, as text."""
+    for node in ast.walk(tree):
+        if kind == "arithmetic":
+            # x * x is how a square is written
+            if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Mult) and _same(node.left, node.right):
+                yield ast.dump(node)
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(_same(a, b) for a, b in itertools.pairwise(sides)):
+                yield ast.dump(node)
+        elif isinstance(node, ast.BoolOp):
+            texts = [ast.dump(value) for value in node.values]
+            if len(set(texts)) < len(texts):
+                yield ast.dump(node)
+
+
+def _same(first: ast.expr, second: ast.expr) -> bool:
+    return not isinstance(first, ast.Constant) and ast.dump(first) == ast.dump(second)
