@@ -101,7 +101,8 @@ def _observe(
         seen += calls
     functions = live.by_line()
     usable = [call for call in _distinct(seen) if len(functions.get(call.key, ())) == 1][:MAX_OBSERVED]
-    made = list(inputs.mutants(usable, MAX_MUTANTS))
+    made = list(inputs.promised(usable, lambda key: functions[key][0].__annotations__))
+    made += inputs.mutants(usable, MAX_MUTANTS)
     calls = [*usable, *made]
     found = Comparison([_shown(functions[c.key][0], c) for c in calls], len(usable))
     usage, deadline = Usage(), time.process_time()

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_selfheal.propose.search.observe import Call
 
+PROMISED = 6
+"""Calls of one function that get a fraction."""
+
+_FRACTIONS = re.compile(r"\b(float|Real|Number|Decimal)\b")
+_NOTHING = re.compile(r"\bNone\b|\bOptional\b|\bNoneType\b")
 _CHANGEABLE = frozenset((bool, int, float, str, list, tuple, dict, set))
 
 
@@ -159,6 +165,47 @@ def mutants(calls: Sequence[Call], limit: int, seed: int = 0) -> Iterator[Call]:
             if text not in seen:
                 seen.add(text)
                 yield Call(key, arguments, call.order)
+
+
+def promised(calls: Sequence[Call], annotations: Callable[[tuple[str, int]], Mapping[str, Any]]) -> Iterator[Call]:
+    """Calls with values that a function's annotations allow and no observed call has: fractions for ``float``, ``None``.
+
+    A patch that is right for the whole numbers of the tests alone differs here from one that is right for all.
+    """
+    by_function: dict[tuple[str, int], list[Call]] = {}
+    for call in calls:
+        by_function.setdefault(call.key, []).append(call)
+    for key, group in by_function.items():
+        for name, annotation in annotations(key).items():
+            seen = [call.arguments[name] for call in group if name in call.arguments]
+            text = (
+                annotation if isinstance(annotation, str) else f"{getattr(annotation, '__name__', '')} {annotation!r}"
+            )
+            made: list[tuple[Call, Any]] = []
+            if _FRACTIONS.search(text) and not any(_fractional(value) for value in seen):
+                made += [
+                    (call, _with_half(call.arguments[name])) for call in group[:PROMISED] if name in call.arguments
+                ]
+            if seen and _NOTHING.search(text) and not any(value is None for value in seen):
+                made.append((group[0], None))
+            for call, value in made:
+                if value is not call.arguments.get(name):
+                    yield Call(key, {**call.arguments, name: value}, call.order)
+
+
+def _fractional(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return any(_fractional(element) for element in value)
+    return type(value) is float and not value.is_integer()
+
+
+def _with_half(value: Any) -> Any:
+    """The value with a half taken off its last whole number; itself where it has none."""
+    if type(value) in (int, float):
+        return value - 0.5
+    if type(value) in (list, tuple) and value:
+        return type(value)([*value[:-1], _with_half(value[-1])])
+    return value
 
 
 def _text(arguments: dict[str, Any]) -> str:
