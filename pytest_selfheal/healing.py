@@ -338,7 +338,10 @@ class Healer:
                 raise
 
     def _work_on(self, diagnosis: Diagnosis, workshop: Workshop) -> Outcome:
+        from pytest_selfheal.sources import with_sources
+
         try:
+            diagnosis = with_sources(diagnosis)
             outcome = self._triage.before(diagnosis, workshop)
             if outcome is None:
                 rounds = Rounds(self.tools(workshop), diagnosis, self._models.proposers(workshop, diagnosis))

@@ -198,6 +198,20 @@ class Suspect:
 
 
 @dataclass(frozen=True)
+class Excerpt:
+    """Source to show beside a diagnosis: a suspect function, or as much of a long one as matters."""
+
+    path: str
+    function: str
+    """Qualified name."""
+    first: int
+    """1-based line of the first one shown."""
+    text: str
+    line: int
+    """The suspicious one."""
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """What is known of one cause before anybody proposes a change: the failures that share it, and the suspects."""
 
@@ -213,6 +227,8 @@ class Diagnosis:
     """Absolute path of the pristine copy's top; read sources from here, never write."""
     rootdir: str = ""
     """pytest's rootdir inside that copy, absolute."""
+    sources: tuple[Excerpt, ...] = ()
+    """The likeliest suspect functions, most suspicious first."""
 
     @property
     def failure(self) -> Failure:

@@ -101,6 +101,7 @@ def _cause(outcome: Outcome, hide: Hide) -> dict[str, Any]:
         "place": f"{place.path}:{place.line}" if place else "",
         "summary": hide(diagnosis.summary),
         "suspects": diagnosis.suspects[:8],
+        "sources": [(e.path, e.function, hide(words.numbered(e))) for e in diagnosis.sources],
         "text": hide(failure.text[:_TEXT_LIMIT]),
         "evidence": [hide(signal) for signal in outcome.evidence],
         "confidence": outcome.confidence or "",

@@ -125,6 +125,11 @@ def failure_report(outcome: Outcome, prefix: str = "") -> str:
             ]
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
+    if diagnosis.sources:
+        lines += ["## The code in question", ""]
+        for excerpt in diagnosis.sources:
+            lines += [f"{code(excerpt.function)} in {code(excerpt.path)}:", ""]
+            lines += [*fenced(words.numbered(excerpt), ""), ""]
     lines += ["## What was tried", ""]
     lines += (
         [f"Candidates tried by the embedded engine: {outcome.candidates_tried}.", ""]

@@ -181,6 +181,7 @@ def told(outcome: Outcome) -> dict[str, Any]:
         "summary": outcome.diagnosis.summary,
         "text": outcome.diagnosis.failure.text,
         "suspects": [[s.path, s.line, s.function, round(s.score, 3), s.why] for s in outcome.diagnosis.suspects[:10]],
+        "sources": [[e.path, e.function, e.first, e.text, e.line] for e in outcome.diagnosis.sources],
         "includes": list(outcome.includes),
         "description": patch.description if patch else "",
         "diagnosis": patch.diagnosis if patch else "",

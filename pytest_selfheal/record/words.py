@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_selfheal.record.message import money
-from pytest_selfheal.types import Outcome, RunReport, StopReason
+from pytest_selfheal.types import Excerpt, Outcome, RunReport, StopReason
 
 REASONS: dict[StopReason, str] = {
     "healed": "a verified patch was found",
@@ -55,3 +55,13 @@ def totals(report: RunReport) -> str:
     tokens = usage.prompt_tokens + usage.completion_tokens
     spent = f", {tokens} tokens, {money(usage.cost_usd)}" if tokens or usage.cost_usd != 0 else ""
     return f"{healed} of {count} {'cause' if count == 1 else 'causes'} healed in {report.seconds:.1f} s{spent}"
+
+
+def numbered(excerpt: Excerpt) -> str:
+    """Source with line numbers, the suspicious line marked."""
+    lines = excerpt.text.split("\n")
+    width = len(str(excerpt.first + len(lines)))
+    return "\n".join(
+        f"{'>' if number == excerpt.line else ' '} {number:>{width}}  {line}".rstrip()
+        for number, line in enumerate(lines, excerpt.first)
+    )

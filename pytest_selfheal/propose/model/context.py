@@ -309,7 +309,7 @@ def _whole(code: Codebase, place: Place, lines: Sequence[int]) -> tuple[str, ...
 
 def _source(code: Codebase, place: Place) -> str:
     file = code.file(place.path)
-    return file.source_of(place.one) if file else ""
+    return file.shown(place.one) if file else ""
 
 
 def _excerpt(file: SourceFile, lines: Sequence[int], reach: int, inside: Named | None = None) -> str:

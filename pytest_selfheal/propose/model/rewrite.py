@@ -126,10 +126,8 @@ class Rewriter:
         first = next((one for one in file.definitions if "." not in one.qualname), None)
         if first is None:
             return text.rstrip("\n") + "\n\n\n" + source + "\n"
-        above = first.first - 1
-        while above > 0 and file.lines[above - 1].lstrip().startswith("#"):
-            above -= 1  # comments belong to the definition below them
-        return _insert(file, above, [*source.split("\n"), "", ""])
+        # Comments belong to the definition below them.
+        return _insert(file, (first.top or first.first) - 1, [*source.split("\n"), "", ""])
 
     def _class(self, text: str, node: ast.ClassDef, block: SourceFile) -> str:
         file = SourceFile.of(self.path, text)
@@ -160,7 +158,7 @@ class Rewriter:
         first = next((one for one in file.definitions if "." not in one.qualname), None)
         if first is None:
             return file.text.rstrip("\n") + ("\n\n\n" if file.text.strip() else "") + source + "\n"
-        return _insert(file, first.first - 1, [*source.split("\n"), "", ""])
+        return _insert(file, (first.top or first.first) - 1, [*source.split("\n"), "", ""])
 
 
 # --- pieces -----------------------------------------------------------------------------------------------------------

@@ -9,9 +9,11 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+
+from pytest_selfheal.definitions import NotParsed, definitions
 
 LARGEST = 1_000_000
 """Bytes; larger files are data, not something to show or to edit."""
@@ -34,6 +36,8 @@ class Named:
     node: Definition
     first: int
     last: int
+    top: int = 0
+    """The first line with the comments directly above; ``first`` where nothing is known of them."""
 
     @property
     def is_class(self) -> bool:
@@ -95,7 +99,16 @@ class SourceFile:
 
     @cached_property
     def definitions(self) -> tuple[Named, ...]:
-        return tuple(named(self.tree)) if self.tree else ()
+        """Found with libcst, which knows the comments above them; with ast where that cannot read what ast can."""
+        if self.tree is None:
+            return ()
+        plain = tuple(named(self.tree))
+        try:
+            found = {(one.line, one.is_class, one.qualname): one for one in definitions(self.text)}
+        except NotParsed:
+            return plain
+        known = (found.get((one.node.lineno, one.is_class, one.qualname)) for one in plain)
+        return tuple(replace(one, top=cst.top) if cst else one for one, cst in zip(plain, known, strict=True))
 
     def functions(self) -> Iterator[Named]:
         return (definition for definition in self.definitions if not definition.is_class)
@@ -116,7 +129,12 @@ class SourceFile:
         return max(around, key=lambda one: one.last - one.first, default=None)
 
     def source_of(self, one: Named) -> str:
+        """Decorators included, comments above not."""
         return "\n".join(self.lines[one.first - 1 : one.last])
+
+    def shown(self, one: Named) -> str:
+        """As a reader should see it: with the comments above."""
+        return "\n".join(self.lines[(one.top or one.first) - 1 : one.last])
 
     def encode(self, text: str) -> bytes:
         """The bytes of a changed text: encoding, BOM, line ends and a missing final newline stay as they were.
