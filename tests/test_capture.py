@@ -18,7 +18,7 @@ from pytest_selfheal.types import Failure
 
 FILES = {
     "pytest.ini": "[pytest]\naddopts = --doctest-modules\nxfail_strict = true\npythonpath = .\n",
-    "code.py": '''\
+    "shop.py": '''\
 def twice(n):
     """Twice.
 
@@ -62,8 +62,7 @@ def forked_paths(grumpy):
     "test_shapes.py": """\
 import unittest
 import pytest
-import code as _stdlib_code  # shadows nothing: rootdir comes first
-from code import Grumpy, chained, deep, during, forked_paths, loop, twice
+from shop import Grumpy, chained, deep, during, forked_paths, loop, twice
 
 
 @pytest.fixture
@@ -192,7 +191,7 @@ def one(run: ChildRun, name: str) -> Failure:
         ("::test_surrogate", "call", "logic", "AssertionError", "test_surrogate"),
         ("::test_loop", "call", "timeout", "Failed", "loop"),
         ("::test_did_not_raise", "call", "logic", "Failed", "test_did_not_raise"),
-        ("code.py::code.twice", "call", "logic", "doctest.DocTestFailure", "twice"),
+        ("shop.py::shop.twice", "call", "logic", "doctest.DocTestFailure", "twice"),
     ],
 )
 def test_shape(run: ChildRun, name: str, phase: str, kind: str, exception: str, function: str) -> None:
