@@ -176,3 +176,11 @@ def test_values_inside_f_strings_are_edited_only_where_positions_are_right() -> 
     code = "def f(a, b):\n    return f'{a}: {b}'\n"
     for candidate in candidates(code, suspect("f")):
         compile(apply(code, candidate.edits), "x", "exec")
+
+
+def test_what_nothing_reads_is_proposed_first() -> None:
+    text = "def f(a, b, c):\n    return a + a - c\n"
+    source = Source("m.py", text)
+    stream = generate({"m.py": source}, [Suspect("m.py", 2, "f", 1.0)], Context.build([], {"m.py": source}, []))
+    found = [apply(text, c.edits) for c in itertools.islice(stream, 400) if c.family == "variable"]
+    assert all("b" in after.splitlines()[1] for after in found[:3]), found[:3]

@@ -26,6 +26,13 @@ TWINS = [
     ("operands", "def f(a, b, c):\n    return a + b / c", "def f(a, b, c):\n    return (a + b) / c"),
     ("operands", "def f(a, xs):\n    return xs in a", "def f(a, xs):\n    return a in xs"),
     ("variable", "def f(a, b):\n    return a + a", "def f(a, b):\n    return a + b"),
+    ("placeholder", "def f(a, b):\n    return g(None, b)", "def f(a, b):\n    return g(a, b)"),
+    ("placeholder", "def f(a):\n    n = None\n    return n + a", "def f(a):\n    n = 0\n    return n + a"),
+    ("placeholder", "def f(s: str):\n    n = None\n    return n", "def f(s: str):\n    n = len(s)\n    return n"),
+    ("placeholder", "def f(a, b):\n    n = None\n    return n", "def f(a, b):\n    n = a - b\n    return n"),
+    ("placeholder", "def f(a, b):\n    return max(b)", "def f(a, b):\n    return max(a, b)"),
+    ("placeholder", "def f(a, b):\n    return max(b)", "def f(a, b):\n    return max(b, a)"),
+    ("placeholder", "def f(a):\n    return g()", "def f(a):\n    return g(a)"),
     ("call", "def f(a, b):\n    return min(a, b)", "def f(a, b):\n    return max(a, b)"),
     ("call", "def f(s):\n    return s.lstrip()", "def f(s):\n    return s.rstrip()"),
     ("call", "def f(a, b):\n    return pow(a, b)", "def f(a, b):\n    return pow(b, a)"),
@@ -100,3 +107,10 @@ def test_no_sign_where_the_other_operator_says_the_same(operator: str) -> None:
 def test_one_more_is_not_put_where_a_number_is_added_already() -> None:
     found = variants("offset", "def f(xs, i):\n    return xs[i - 1]")
     assert not any("i - 1 + 1" in text or "i + 1 - 1" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    "kept", ["def f(a=None):\n    return a", "def f(a):\n    return a is None", "def f(a):\n    return None"]
+)
+def test_a_none_that_is_meant_is_no_placeholder(kept: str) -> None:
+    assert variants("placeholder", kept) == []

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,10 @@ CAP = 6000
 HEAP = 20_000
 BOOST = 4.0
 """Operators' factors are clipped to this, so that a stream's bound is a bound."""
+
+
+UNREAD = 3.0
+"""For a change that reads a parameter or variable which nothing else in its function reads: it was meant to be used."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +117,13 @@ def generate(
             continue
         source = place.region.source
         urgent = urgency.get(item.name, 1.0)
+        unread = place.region.unread
         for draft in itertools.islice(item.propose(place.region, context), CAP):
             at = draft.at if draft.at >= 0 else draft.edits[0].start
             weight = (
                 priors.of(draft.key)
                 * urgent
-                * min(draft.factor, BOOST)
+                * min(draft.factor * (UNREAD if unread and _reads(draft, unread) else 1.0), BOOST)
                 * place.factor(source.line_of(at))
                 * place.score
             )
@@ -125,6 +131,10 @@ def generate(
         if len(heap) > 2 * HEAP:
             heap = heapq.nsmallest(HEAP, heap)
             heapq.heapify(heap)
+
+
+def _reads(draft: Draft, names: re.Pattern[str]) -> bool:
+    return any(names.search(edit.text) for edit in draft.edits)
 
 
 def _new(candidate: Candidate, source: Source, seen: set[int]) -> bool:

@@ -105,6 +105,18 @@ class Region:
         return tuple(found)
 
     @cached_property
+    def unread(self) -> re.Pattern[str] | None:
+        """Matches parameters and local variables that are never read in a function; ``None`` where all are."""
+        if isinstance(self.node, ast.Module):
+            return None
+        bound, read = set(self.parameters), set[str]()
+        for node in ast.walk(self.node):
+            if isinstance(node, ast.Name):
+                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        left = sorted(name for name in bound - read if not name.startswith("_") and name not in ("self", "cls"))
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, left))})\b") if left else None
+
+    @cached_property
     def span(self) -> tuple[int, int]:
         return (0, len(self.source.text)) if isinstance(self.node, ast.Module) else self.source.span(self.node)
 
