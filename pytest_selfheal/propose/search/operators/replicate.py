@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator
 
 from pytest_selfheal.propose.search.candidate import Draft, Edit, overlap
@@ -34,6 +35,8 @@ _LOCAL: tuple[_Operator, ...] = (
 )
 _MOST = 8
 """Twins that one coupled edit may have."""
+_CAP = 6000
+"""Single edits of one operator that are looked at: a module full of tables has hundreds of thousands."""
 
 
 def propose(region: Region, context: Context) -> Iterator[Draft]:
@@ -41,7 +44,7 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
     source = region.source
     for operator in _LOCAL:
         groups: dict[tuple[str, str, str], list[Draft]] = {}
-        for draft in operator(region, context):
+        for draft in itertools.islice(operator(region, context), _CAP):
             if len(draft.edits) == 1:
                 edit = draft.edits[0]
                 old = source.text[edit.start : edit.end]
@@ -58,8 +61,11 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
 
 def _opposites(region: Region, groups: dict[tuple[str, str, str], list[Draft]]) -> Iterator[Draft]:
     """``A → B`` at one place with ``B → A`` at another: two things mixed up."""
+    by_texts: dict[tuple[str, str], list[Draft]] = {}
+    for (old, new, _), drafts in groups.items():
+        by_texts.setdefault((old, new), drafts)
     for (old, new, key), drafts in groups.items():
-        other = next((d for (o, n, _), d in groups.items() if (o, n) == (new, old)), None)
+        other = by_texts.get((new, old))
         if other is None or old >= new or len(drafts) * len(other) > 40:
             continue
         for first in drafts:
