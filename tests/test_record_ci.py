@@ -115,6 +115,10 @@ def test_junit_names_the_patch_and_the_reason(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     suite = ET.parse(tmp_path / "out.xml").getroot()[0]
+    # What the public schema (Jenkins' junit-10) asks of suites and properties.
+    assert {"name", "tests", "failures", "errors"} <= set(suite.attrib)
+    assert {child.tag for child in suite} <= {"properties", "testcase", "system-out", "system-err"}
+    assert all(each.tag == "property" and set(each.attrib) == {"name", "value"} for each in suite[0])
     # A direct child of the suite, first: where the public schema has it.
     assert suite[0].tag == "properties"
     values = {each.get("name"): each.get("value") for each in suite[0]}

@@ -35,8 +35,8 @@ text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 
 
-def run() -> str:
-    """What ``pytest --selfheal example_project`` writes on a terminal."""
+def run(paths: list[str]) -> str:
+    """What ``pytest --selfheal`` writes on a terminal."""
     with tempfile.TemporaryDirectory() as folder:
         litter = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".selfheal")
         shutil.copytree(ROOT / "example_project", Path(folder) / "example_project", ignore=litter)
@@ -46,7 +46,7 @@ def run() -> str:
         kept = {k: v for k, v in os.environ.items() if k not in ("CI", "NO_COLOR", "GITHUB_ACTIONS")}
         environment = {**kept, "TERM": "xterm-256color", "COLUMNS": str(WIDTH), "TMPDIR": str(temporary)}
         controller, terminal = pty.openpty()
-        command = [sys.executable, "-m", "pytest", "--selfheal", "example_project"]
+        command = [sys.executable, "-m", "pytest", "--selfheal", *paths]
         with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=folder, env=environment):
             os.close(terminal)
             written = b""
@@ -63,14 +63,14 @@ def _read(controller: int) -> bytes:
         return b""
 
 
-def chosen(written: str) -> list[str]:
+def chosen(written: str, paths: list[str]) -> list[str]:
     """The lines of the picture, with their colours."""
     section = re.search(r"^[^\n]*={9,} self-heal ={9,}.*?(?=^[^\n]*=+ short test summary)", written, re.M | re.S)
     assert section is not None, written[-2000:]
     head, *causes = re.split(r"^(?=\d{4} )", section[0].rstrip(), flags=re.M)
     # The last failure is followed by the totals and the commands.
     last, _, tail = causes[-1].partition("\n\n")
-    lines = ["$ pytest --selfheal example_project", "⋮", *head.splitlines()]
+    lines = [f"$ pytest --selfheal {' '.join(paths)}", "⋮", *head.splitlines()]
     for cause in [*causes[:-1], last]:
         if any(name in cause.partition("\n")[2] + cause.partition(":")[0] for name in SHOWN):
             lines += [*cause.rstrip().splitlines(), ""]
@@ -85,10 +85,10 @@ def drawn(lines: list[str]) -> str:
     rows = [
         f'<text x="16" y="{32 + 18 * row}" xml:space="preserve">{_line(line)}</text>' for row, line in enumerate(lines)
     ]
-    width = int(WIDTH * 7.83) + 32
+    width = int((WIDTH + 4) * 7.83) + 32
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">\n'
-        f"<title>pytest --selfheal example_project: patches for what fails, and reasons for what is not healed</title>\n"
+        f"<title>pytest --selfheal: patches for what fails, and reasons for what is not healed</title>\n"
         f"<style>{STYLE}</style>\n"
         f'<rect class="paper" x=".5" y=".5" width="{width - 1}" height="{height - 1}" rx="8"/>\n'
         + "\n".join(rows)
@@ -116,11 +116,12 @@ def _line(line: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("paths", nargs="*", default=["example_project"], help="what pytest is told to run")
     parser.add_argument("--output", type=Path, default=PICTURE)
     parser.add_argument("--written", type=Path, help="draw this recorded output instead of running")
     arguments = parser.parse_args()
-    written = arguments.written.read_text(encoding="utf-8") if arguments.written else run()
-    arguments.output.write_text(drawn(chosen(written)), encoding="utf-8")
+    written = arguments.written.read_text(encoding="utf-8") if arguments.written else run(arguments.paths)
+    arguments.output.write_text(drawn(chosen(written, arguments.paths)), encoding="utf-8")
 
 
 if __name__ == "__main__":
