@@ -184,3 +184,25 @@ def test_what_nothing_reads_is_proposed_first() -> None:
     stream = generate({"m.py": source}, [Suspect("m.py", 2, "f", 1.0)], Context.build([], {"m.py": source}, []))
     found = [apply(text, c.edits) for c in itertools.islice(stream, 400) if c.family == "variable"]
     assert all("b" in after.splitlines()[1] for after in found[:3]), found[:3]
+
+
+def many(key: str, count: int) -> Family:
+    """A family with so many candidates of one kind."""
+
+    def propose(region: Region, context: Context) -> Iterator[Draft]:
+        yield from (Draft((Edit(0, 0, f"# {key} {n}\n"),), f"{key}/kind", key) for n in range(count))
+
+    return Family(key, propose)
+
+
+def test_of_two_kinds_that_are_as_likely_the_one_with_thousands_of_candidates_comes_last() -> None:
+    families = (many("wide", 3000), many("narrow", 20))
+    stream = candidates(CODE, suspect("outer"), families=families, priors=Priors({"wide": 0.01, "narrow": 0.005}))
+    assert {c.family for c in itertools.islice(stream, 20)} == {"narrow"}
+
+
+def test_streams_that_are_still_closed_survive_when_the_heap_is_cut_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_selfheal.propose.search.generate.HEAP", 10)
+    families = (many("likely", 200), many("rare", 3))
+    stream = candidates(CODE, suspect("outer"), families=families, priors=Priors({"likely": 0.5, "rare": 0.0001}))
+    assert [c.family for c in stream].count("rare") == 3

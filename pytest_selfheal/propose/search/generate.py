@@ -2,8 +2,11 @@
 
 Each operator on each suspect function is a *stream*. A stream is opened only when its bound (largest prior × suspiciousness)
 is the best there is, so cheap and likely families come first and quadratic ones never start when an earlier one heals.
-Candidates of open streams wait in one heap. Memory is bounded: a stream yields at most :data:`CAP` drafts, and the heap
-is cut back to its best :data:`HEAP` when it grows beyond twice that.
+Candidates of open streams wait in one heap. Memory is bounded: a stream yields at most :data:`CAP` drafts, and the drafts
+are cut back to their best :data:`HEAP` when the heap grows beyond twice that; streams that are still closed stay.
+
+A prior is the chance of one candidate of a kind among as many as a small function has. In a long function some kinds
+have thousands, so that each is less likely: what is beyond :data:`CROWD` takes from all of them.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +28,8 @@ from pytest_selfheal.types import Suspect
 
 CAP = 6000
 HEAP = 20_000
+CROWD = 100
+"""Candidates of one kind in one function beyond which each counts less, by the root of how many times more there are."""
 BOOST = 4.0
 """Operators' factors are clipped to this, so that a stream's bound is a bound."""
 
@@ -118,7 +124,9 @@ def generate(
         source = place.region.source
         urgent = urgency.get(item.name, 1.0)
         unread = place.region.unread
-        for draft in itertools.islice(item.propose(place.region, context), CAP):
+        drafts = list(itertools.islice(item.propose(place.region, context), CAP))
+        sizes = Counter(_kind(draft.key) for draft in drafts)
+        for draft in drafts:
             at = draft.at if draft.at >= 0 else draft.edits[0].start
             weight = (
                 priors.of(draft.key)
@@ -126,11 +134,17 @@ def generate(
                 * min(draft.factor * (UNREAD if unread and _reads(draft, unread) else 1.0), BOOST)
                 * place.factor(source.line_of(at))
                 * place.score
+                * min(1.0, (CROWD / sizes[_kind(draft.key)]) ** 0.5)
             )
             heapq.heappush(heap, (-weight, next(counter), place, draft))
         if len(heap) > 2 * HEAP:
-            heap = heapq.nsmallest(HEAP, heap)
+            closed = [entry for entry in heap if not isinstance(entry[3], Draft)]
+            heap = heapq.nsmallest(HEAP, (entry for entry in heap if isinstance(entry[3], Draft))) + closed
             heapq.heapify(heap)
+
+
+def _kind(key: str) -> str:
+    return "/".join(key.split("/", 2)[:2])
 
 
 def _reads(draft: Draft, names: re.Pattern[str]) -> bool:
