@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, calls, dump
+from pytest_selfheal.guard.sniffing import folded
 
 _COMPARE = frozenset(
     (
@@ -28,7 +29,7 @@ _VALUES = frozenset(
 
 
 def check(facts: Facts) -> str | None:
-    for find in (_tricks, _made_classes, _class_lies):
+    for find in (_tricks, _made_classes, _class_lies, _metaclasses, _one_for_all):
         found = facts.new(find)
         if found:
             return f"new code {found[0].words}"
@@ -83,7 +84,34 @@ def _ignores_its_argument(method: Function) -> bool:
     read = {node.id for node in ast.walk(method) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     if not returns and raises:
         return False
+    if method.name in ("__eq__", "__ne__") and arguments and returns and not _looks_inside(method, arguments[0]):
+        return True
     return (all(constant) and not raises) or not (set(arguments) & read)
+
+
+def _looks_inside(method: Function, other: str) -> bool:
+    """Whether ``__eq__`` compares something of its argument: more than its type, and not by order alone."""
+    typed = {
+        id(name)
+        for node in ast.walk(method)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type")
+        for argument in node.args[:1]
+        for name in ast.walk(argument)
+    }
+    typed |= {
+        id(node.value) for node in ast.walk(method) if isinstance(node, ast.Attribute) and node.attr == "__class__"
+    }
+    read = any(isinstance(node, ast.Name) and node.id == other and id(node) not in typed for node in ast.walk(method))
+    equal = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In)
+    compares = any(
+        isinstance(node, ast.Compare) and any(isinstance(operator, equal) for operator in node.ops)
+        for node in ast.walk(method)
+    )
+    calls_something = any(
+        isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type"))
+        for node in ast.walk(method)
+    )
+    return read and (compares or calls_something)
 
 
 def _made_classes(module: Module) -> Iterator[Finding]:
@@ -110,6 +138,35 @@ def _made_classes(module: Module) -> Iterator[Finding]:
                             yield Finding(
                                 f"{node.name}.{dump(child)}", f"assigns {target.id} in {node.name}", child.lineno
                             )
+
+
+def _metaclasses(module: Module) -> Iterator[Finding]:
+    """Classes that make classes, and names of comparison methods written as text: equality by the back door."""
+    for node in module.nodes:
+        if isinstance(node, ast.ClassDef) and any(module.origin(base) == "builtins.type" for base in node.bases):
+            yield Finding(f"metaclass {dump(node)}", f"makes classes by rules of its own ({node.name})", node.lineno)
+        elif (
+            isinstance(node, ast.Constant | ast.BinOp | ast.JoinedStr | ast.Call) and folded(node) in _COMPARE | _TRUTH
+        ):
+            parent = module.parents.get(node)
+            if not (isinstance(parent, ast.Call) and module.origin(parent.func) == "builtins.hasattr"):
+                yield Finding(f"names {folded(node)}", f"names {folded(node)} in a text", getattr(node, "lineno", 0))
+
+
+def _one_for_all(module: Module) -> Iterator[Finding]:
+    """``__new__`` that hands out the same object again: all objects of the class are equal, and one."""
+    for node in module.nodes:
+        if isinstance(node, ast.FunctionDef) and node.name == "__new__" and node.args.args:
+            own = node.args.args[0].arg
+            stores = any(
+                isinstance(child, ast.Attribute)
+                and isinstance(child.ctx, ast.Store)
+                and isinstance(child.value, ast.Name)
+                and child.value.id == own
+                for child in ast.walk(node)
+            )
+            if stores:
+                yield Finding(f"one {dump(node)}", "hands out one object for all (__new__)", node.lineno)
 
 
 def _class_lies(module: Module) -> Iterator[Finding]:

@@ -23,6 +23,8 @@ def check(facts: Facts) -> str | None:
             new = after.get(name)
             public = not any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
             if new is None:
+                if public and name in _classes(source.after):
+                    return f"{source.path} would make a class of the function {name}"
                 if (
                     public
                     and _is_top_level_or_method(source.before, old)
@@ -34,6 +36,8 @@ def check(facts: Facts) -> str | None:
                 continue
             if _is_gutted(old, new):
                 return f"the body of {name} would be replaced by {_rest_in_words(new)}"
+            if _is_put_off(old, new):
+                return f"a call of {name} would no longer do anything: its work waits for somebody to iterate"
             if _is_thrown_away(source.before, source.after, old, new):
                 return f"a new decorator of {name} never calls it"
             if public and _is_top_level_or_method(source.before, old):
@@ -80,6 +84,38 @@ def _is_thrown_away(before: Module, after: Module, old: Function, new: Function)
             if not used & set(_parameters(functions[decorator.id])):
                 return True
     return False
+
+
+def _is_put_off(old: Function, new: Function) -> bool:
+    """A procedure becomes a generator, or hands its work back as a lazy ``map``: nothing happens when it is called."""
+    if is_stub(old) or any(isinstance(node, ast.Return) and node.value is not None for node in _own_nodes(old)):
+        return False
+    yields = (ast.Yield, ast.YieldFrom)
+    if any(isinstance(node, yields) for node in _own_nodes(old)):
+        return False
+    for node in _own_nodes(new):
+        if isinstance(node, yields):
+            return True
+        if isinstance(node, ast.Return) and (
+            isinstance(node.value, ast.GeneratorExp)
+            or (
+                isinstance(node.value, ast.Call)
+                and isinstance(node.value.func, ast.Name)
+                and node.value.func.id in ("map", "filter", "zip", "enumerate", "iter")
+            )
+        ):
+            return True
+    return False
+
+
+def _own_nodes(function: Function) -> Iterator[ast.AST]:
+    """The nodes of a function without those of functions inside it."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, Function | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
 
 
 def _statements(function: Function) -> list[ast.stmt]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_selfheal.guard import (
+    answers,
     comparisons,
     exits,
     gutted,
@@ -40,13 +41,14 @@ RULES: Final[tuple[tuple[str, Check], ...]] = (
     ("comparison tricks", comparisons.check),
     ("swallowed errors", swallowing.check),
     ("special-casing", special_casing.check),
+    ("answers written down", answers.check),
     ("monkeypatching", monkeypatching.check),
     ("gutted code", gutted.check),
     ("import games", import_games.check),
     ("side effects", side_effects.check),
     ("hidden state", hidden_state.check),
 )
-CAUTIONS: Final[tuple[Check, ...]] = (special_casing.caution, comparisons.caution)
+CAUTIONS: Final[tuple[Check, ...]] = (special_casing.caution, answers.caution, swallowing.caution, comparisons.caution)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _EXPECTED_BY_TESTS: dict[str, tuple[str, ...]] = {
     "uses the network": ("socket", "http", "requests", "urllib", "server", "smtp", "ssl"),
     "starts threads": ("thread", "Thread", "concurrent"),
     "changes files": ("tmp_path", "tmpdir", "tempfile", "sqlite", "mkdir", "unlink"),
-    "opens files": ("tmp_path", "tmpdir", "tempfile", "open("),
+    "opens files": ("tmp_path", "tmpdir", "tempfile", "open(", "listdir", "scandir", "walk(", "glob", "iterdir"),
     "unpacks foreign objects": ("pickle", "marshal", "dill", "shelve"),
 }
 """Words in the failing tests that show that this is what they are about."""
@@ -67,10 +67,12 @@ def _used(module: Module) -> Iterator[Finding]:
             writes = any(set(str(mode)) & set("wax+") for mode in _modes(call))
             facility = "changes files" if writes else "opens files"
             yield Finding(f"{facility}:{origin}", origin.removeprefix("builtins."), call.lineno)
+        elif starts_with(origin, ("os.listdir", "os.scandir", "os.walk", "glob")):
+            yield Finding(f"opens files:{origin}", origin, call.lineno)
         elif isinstance(call.func, ast.Attribute):
             if call.func.attr in _WRITING_METHODS and not (call.func.attr == "rename" and len(call.args) != 1):
                 yield Finding(f"changes files:.{call.func.attr}", f".{call.func.attr}()", call.lineno)
-            elif call.func.attr in ("read_text", "read_bytes"):
+            elif call.func.attr in ("read_text", "read_bytes", "iterdir", "glob", "rglob"):
                 yield Finding(f"opens files:.{call.func.attr}", f".{call.func.attr}()", call.lineno)
 
 

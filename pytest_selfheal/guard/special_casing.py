@@ -49,7 +49,7 @@ def caution(facts: Facts) -> str | None:
 def _guarded(module: Module) -> Iterator[tuple[ast.expr, list[ast.expr], bool, ast.AST]]:
     """Condition, the plain values that it leads to, whether it leads to an error, and the node."""
     for node in module.nodes:
-        if isinstance(node, ast.If):
+        if isinstance(node, ast.If | ast.While):
             values, raises = _results(node.body)
             yield node.test, values, raises, node
             # ``if x != 7: … else: return 13``
@@ -70,6 +70,8 @@ def _guarded(module: Module) -> Iterator[tuple[ast.expr, list[ast.expr], bool, a
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 values, raises = _results(case.body)
+                if case.guard is not None:
+                    yield case.guard, values, raises, case
                 for pattern in ast.walk(case.pattern):
                     if isinstance(pattern, ast.MatchValue):
                         test = ast.Compare(left=node.subject, ops=[ast.Eq()], comparators=[pattern.value])
@@ -166,7 +168,27 @@ def _recognised(module: Module, test: ast.expr, tests: TestFacts) -> list[str]:
             text = literal(node.args[0])
             if text is not None and text in tests.inputs and len(text) > 4:
                 found.append(text)
+        for text in _asked_otherwise(module, node):
+            found += [text] if text in tests.inputs else []
     return found
+
+
+def _asked_otherwise(module: Module, node: ast.AST) -> Iterator[str]:
+    """Equality without ``==``: ``operator.eq(n, 7)``, ``(7).__eq__(n)``, the truth of ``n - 7`` or ``n ^ 7``."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    if isinstance(node, ast.Call) and module.origin(node.func) in ("operator.eq", "operator.ne", "operator.is_"):
+        pairs = [(node.args[0], node.args[1])] if len(node.args) == 2 else []
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("__eq__", "__ne__"):
+        pairs = [(node.func.value, node.args[0])] if len(node.args) == 1 else []
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and isinstance(node.operand, ast.BinOp):
+        difference = node.operand
+        if isinstance(difference.op, ast.Sub | ast.BitXor):
+            pairs = [(difference.left, difference.right)]
+    for left, right in pairs:
+        for constant, other in ((left, right), (right, left)):
+            text = _value(module, constant)
+            if text is not None and _value(module, other) is None:
+                yield text
 
 
 def _compared_literals(test: ast.expr) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pytest_selfheal.judge.assertions import Counter
 from pytest_selfheal.judge.control import Control, Integrity
 from pytest_selfheal.judge.limits import apply_limits, die_with_parent
 from pytest_selfheal.judge.process import CHANNEL_VARIABLE
@@ -59,8 +60,11 @@ def send(config: pytest.Config, message: dict[str, Any]) -> None:
 class Judge(Watch):
     """Selects the asked tests, reports each phase, and says where the project's modules came from."""
 
-    def __init__(self, config: pytest.Config, setup: dict[str, Any], channel: Channel, integrity: Integrity) -> None:
+    def __init__(
+        self, config: pytest.Config, setup: dict[str, Any], channel: Channel, integrity: Integrity, counter: Counter
+    ) -> None:
         super().__init__(config)
+        self.counter = counter
         self.setup = setup
         self.channel = channel
         self.asked: frozenset[str] | None = None if setup["nodeids"] is None else frozenset(setup["nodeids"])
@@ -82,6 +86,7 @@ class Judge(Watch):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self.counter.start()
         if item.nodeid in self.setup["watched"] and self.integrity.test_differs(item):
             self.channel.send({"is": "tampered", "words": f"the code of {item.nodeid} is not what its file says"})
 
@@ -98,6 +103,7 @@ class Judge(Watch):
             "outcome": report.outcome,
             "xfail": hasattr(report, "wasxfail"),
             "duration": float(getattr(report, "duration", 0.0)),
+            "assertions": self.counter.count,
         }
         if report.failed:
             failure = capture.detach(report, self.config.rootpath)
@@ -161,12 +167,13 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     die_with_parent()
     apply_limits(**setup["limits"])
     _FDS.append(int(fd))
-    _PREPARED.append((setup, Channel(int(fd), setup["nonce"]), Integrity()))
+    counter = Counter()
+    _PREPARED.append((setup, Channel(int(fd), setup["nonce"]), Integrity(), counter))
     if setup["original"] != setup["copy"]:
         redirect_editable_finders(setup["original"], setup["copy"])
 
 
-_PREPARED: list[tuple[dict[str, Any], Channel, Integrity]] = []
+_PREPARED: list[tuple[dict[str, Any], Channel, Integrity, Counter]] = []
 _FDS: list[int] = []
 
 
@@ -177,8 +184,8 @@ def channel_fds() -> tuple[int, ...]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    setup, channel, integrity = _PREPARED.pop()
-    judge = Judge(config, setup, channel, integrity)
+    setup, channel, integrity, counter = _PREPARED.pop()
+    judge = Judge(config, setup, channel, integrity, counter)
     config.stash[STATE] = judge
     config.pluginmanager.register(judge, "selfheal-judge")
     if setup["control"]:

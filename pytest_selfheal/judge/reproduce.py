@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pytest_selfheal.judge.assertions import COUNTING
 from pytest_selfheal.judge.run import ChildRun, run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.types import Failure, StopReason
@@ -38,7 +39,9 @@ def reproduce(workshop: Workshop, failures: Sequence[Failure]) -> tuple[Reproduc
     for _ in range(repeats):
         if not pending:
             break
-        run = run_tests(workshop, workshop.pristine, pending, tmp=workshop.shared_tmp)
+        run = run_tests(workshop, workshop.pristine, pending, tmp=workshop.shared_tmp, arguments=COUNTING)
+        for nodeid, count in run.assertions.items():
+            workshop.assertions[nodeid] = min(count, workshop.assertions.get(nodeid, count))
         if (trouble := _trouble(run)) is not None:
             return tuple(Reproduced(failure, *trouble) for failure in failures)
         for nodeid in pending:

@@ -30,6 +30,8 @@ class ChildRun:
 
     outcomes: dict[str, str] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
+    assertions: dict[str, int] = field(default_factory=dict)
+    """Assertions that each test executed and passed, in a run with :data:`.assertions.COUNTING`; else 0."""
     failures: tuple[Failure, ...] = ()
     collected: tuple[str, ...] = ()
     deselected: tuple[str, ...] = ()
@@ -265,6 +267,8 @@ class _Listener:
             if report.nodeid in self.tally.by_nodeid:
                 self.run.outcomes[report.nodeid] = self.tally.by_nodeid[report.nodeid]
             self.run.durations[report.nodeid] = self.tally.durations[report.nodeid]
+            if report.when == "call" and message.get("assertions") is not None:
+                self.run.assertions[report.nodeid] = int(message["assertions"])
         if message.get("failure"):
             self.run.failures += (Failure.from_dict(message["failure"]),)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from pytest_selfheal.errors import GitError, RecordError
+from pytest_selfheal.judge.assertions import COUNTING, fewer, unpatched
 from pytest_selfheal.judge.run import ChildRun, run_tests
 from pytest_selfheal.judge.workspace import Workshop, Workspace
 from pytest_selfheal.types import Confidence, Diagnosis, Failure, FileChange, Patch, Verdict, VerdictKind
@@ -42,7 +43,8 @@ def verify(
             _apply(workspace, make_diff(patch.changes), patch.changes)
         except (GitError, RecordError) as error:
             return _ended("malformed", f"the patch does not apply: {error}", started, workshop)
-        return Trial(workshop, workspace, diagnosis, affected, started, deadline).judge()
+        foreign = patch.proposer != "search"
+        return Trial(workshop, workspace, diagnosis, affected, started, deadline, foreign).judge()
 
 
 def _apply(workspace: Workspace, diff: bytes, changes: Sequence[FileChange]) -> None:
@@ -62,14 +64,19 @@ class Trial:
         affected: Affected,
         started: float,
         deadline: float | None,
+        foreign: bool = False,
     ) -> None:
         self.workshop = workshop
         self.workspace = workspace
         self.failing = diagnosis.nodeids
+        self.failures = diagnosis.failures
+        self.assertions: dict[str, int] = {}
         self.collecting = frozenset(f.nodeid for f in diagnosis.failures if f.phase == "collect")
         self.affected = affected
         self.started = started
         self.deadline = deadline
+        self.foreign = foreign
+        """The patch is no small edit of the embedded engine: its effect on the other tests is looked at more closely."""
         self.new_failures: tuple[Failure, ...] = ()
         self.healed: tuple[str, ...] = ()
         self.notes: list[str] = []
@@ -85,6 +92,7 @@ class Trial:
             run = self._run((*self.failing, *others), control=self._controllable() if last else ())
             if bad := self._untrustworthy(run):
                 return bad
+            self.assertions.update(run.assertions)
             if bad := self._failing_still_fail(run, repeat):
                 return bad
             if others:
@@ -92,6 +100,11 @@ class Trial:
                     return bad
                 affected_pass = sum(run.outcomes.get(nodeid) == "passed" for nodeid in others)
         confidence: Confidence = "high" if self.affected.complete else "medium"
+        others = self.affected.nodeids if self.foreign else ()
+        known = {**self.workshop.assertions, **(unpatched(self.workshop, others) if others else {})}
+        if less := fewer(self.failures, known, self.assertions, others):
+            confidence = "low"
+            self.notes.append(f"confidence is low, since {less}")
         return Verdict(
             kind="healed",
             reason="; ".join(["the failing tests pass", *self.notes]),
@@ -113,7 +126,13 @@ class Trial:
         if self.deadline is not None:
             timeout = max(1.0, self.deadline - time.monotonic())
         return run_tests(
-            self.workshop, self.workspace, nodeids, timeout=timeout, control=control, watched=self._controllable()
+            self.workshop,
+            self.workspace,
+            nodeids,
+            timeout=timeout,
+            control=control,
+            watched=self._controllable(),
+            arguments=COUNTING,
         )
 
     def _untrustworthy(self, run: ChildRun) -> Verdict | None:

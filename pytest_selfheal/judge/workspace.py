@@ -88,6 +88,8 @@ class Workshop:
         self.usual: set[str] = set()
         """:attr:`.run.ChildRun.altered` of the runs without any patch."""
         self._unpatched: dict[str, str] = {}
+        self.assertions: dict[str, int] = {}
+        """Assertions that each test executes unpatched, as far as they were counted; of a failing test, up to its failure."""
         self.shared_tmp = self.folder / "tmp"
         """A temporary folder that outlives a single child: a test that alternates through a file flickers here as well."""
         self.shared_tmp.mkdir()
