@@ -85,7 +85,8 @@ def drawn(lines: list[str]) -> str:
     rows = [
         f'<text x="16" y="{32 + 18 * row}" xml:space="preserve">{_line(line)}</text>' for row, line in enumerate(lines)
     ]
-    width = int((WIDTH + 4) * 7.83) + 32
+    # Paths and the command are never wrapped.
+    width = int(max(WIDTH, *(len(_SGR.sub("", line)) for line in lines)) * 7.83) + 32
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">\n'
         f"<title>pytest --selfheal: patches for what fails, and reasons for what is not healed</title>\n"
