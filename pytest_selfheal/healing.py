@@ -214,24 +214,28 @@ class Healer:
 
     def _join_the_rest(self) -> None:
         """A cause that was given up before the patch of another one was found may be repaired by it."""
+        reasons = ("no_candidate", "attempts_exhausted", "guarded")
+        self._join_later({key: o.diagnosis for key, o in self.outcomes.items() if o.reason in reasons})
+
+    def _join_later(self, left: dict[str, Diagnosis]) -> None:
+        """Join finished causes (by id) to those whose patch repairs them too; what was written of them goes."""
         from pytest_selfheal.record.report import write_outcome
 
-        left = {
-            key: outcome.diagnosis
-            for key, outcome in self.outcomes.items()
-            if outcome.reason in ("no_candidate", "attempts_exhausted", "guarded")
-        }
-        for key, outcome in sorted(self.outcomes.items()):
-            if outcome.status != "healed" or not left or time.monotonic() > self.deadline:
+        for key in sorted(self.outcomes):
+            outcome = self.outcomes.get(key)
+            others = [diagnosis for id, diagnosis in left.items() if id != key]
+            if outcome is None or outcome.status != "healed" or not others or time.monotonic() > self.deadline:
                 continue
-            merged, joined = join(outcome, left.values(), self.tools(self.workshop))
+            merged, joined = join(outcome, others, self.tools(self.workshop))
             for other in joined:
                 del left[other.id], self.outcomes[other.id]
                 self._joined.add(other.id)
-                for told in (self.run.folder / "failures").glob(f"{other.id}-*.md"):
+                for told in self.run.folder.glob(f"*/{other.id}-*"):
                     told.unlink()
             if joined:
                 self.outcomes[key] = write_outcome(self.run, merged, self.project)
+                if key in left:
+                    left[key] = merged.diagnosis
 
     def _not_reproduced(self, seen: Reproduced) -> None:
         [diagnosis] = self._diagnose([seen.failure], self.workshop)
@@ -262,25 +266,42 @@ class Healer:
 
     def _check_together(self) -> None:
         """``all.patch`` is a claim of its own: verify the healed patches as a whole."""
-        from pytest_selfheal.record.report import all_changes
-
-        healed = [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
-        if len(healed) < 2 or time.monotonic() > self.deadline:
-            return
-        self.progress.note("checking all patches together")
-        changes, _left_out = all_changes(healed)
-        wanted = [n for outcome in healed for n in (outcome.verdict.failing_now_pass if outcome.verdict else ())]
-        affected = self.tools(self.workshop).affected.of([change.path for change in changes], wanted, changes)
-        with self.workshop.fresh(changes) as workspace:
-            result = run_tests(self.workshop, workspace, [*wanted, *affected.nodeids])
-        broken = [nodeid for nodeid in wanted if result.outcomes.get(nodeid) != "passed"]
-        if broken and result.finished:
+        broken, apart = self._together()
+        if broken or apart:
+            # Patches that do not go together may be repairs of one cause, found from two sides.
+            known = len(self.outcomes)
+            self._join_later({outcome.diagnosis.id: outcome.diagnosis for outcome in self._whole()})
+            if len(self.outcomes) < known:
+                broken, _ = self._together()
+        if broken:
             self.notes.append(
                 f"Applied together, the patches do not heal {broken[0]}"
                 + (f" and {len(broken) - 1} more" if len(broken) > 1 else "")
                 + ": apply them one by one and run the tests after each."
             )
+
+    def _whole(self) -> list[Outcome]:
+        """Healed causes whose patch stands on no other one's."""
+        healed = [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
+        bases = {id for outcome in healed for id in outcome.includes}
+        return [outcome for outcome in healed if not outcome.includes and outcome.diagnosis.id not in bases]
+
+    def _together(self) -> tuple[list[str], list[str]]:
+        """Tests that all patches together leave failing, and the causes whose patches conflict with an earlier one's."""
+        from pytest_selfheal.record.report import all_changes
+
+        healed = [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
+        if len(healed) < 2 or time.monotonic() > self.deadline:
+            return [], []
+        self.progress.note("checking all patches together")
+        changes, apart = all_changes(healed)
+        wanted = [n for outcome in healed for n in (outcome.verdict.failing_now_pass if outcome.verdict else ())]
+        affected = self.tools(self.workshop).affected.of([change.path for change in changes], wanted, changes)
+        with self.workshop.fresh(changes) as workspace:
+            result = run_tests(self.workshop, workspace, [*wanted, *affected.nodeids])
+        broken = [nodeid for nodeid in wanted if result.outcomes.get(nodeid) != "passed"] if result.finished else []
         self.run.event("together", patches=len(healed), tests=len(result.outcomes), broken=broken)
+        return broken, apart
 
     def _generate_tests(self) -> None:
         from pytest_selfheal.testgen import generate
