@@ -141,6 +141,14 @@ _ASSIGNED: Final = re.compile(
     (?:"([^"\s]{6,})"|'([^'\s]{6,})'|([A-Za-z0-9+/=_.~!@#$%^&*-]{12,}))
     """
 )
+_COMMAND: Final = re.compile(
+    r"""(?ix)
+    --?(?:password|passwd|passphrase|token|secret|api-?key)[ =]['"]?([^\s'"<-][^\s'"]{5,})
+    | (?:^|\s)(?:-u|--user)[ =]['"]?[\w.@-]+:([^\s'"]{6,})
+    | \b(?:login|user)\s+\S+\s+password\s+(\S{6,})
+    """
+)
+"""Passwords on a command line, and in a ``.netrc``."""
 _TOKEN: Final = re.compile(
     r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|\bgh[oprsu]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{10,}|\bhf_[A-Za-z0-9]{20,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}|\bnpm_[A-Za-z0-9]{30,}"
@@ -158,6 +166,8 @@ def find_secrets(text: str) -> set[str]:
     found.update(_URL.findall(text))
     found.update(_BEARER.findall(text))
     found.update(_TOKEN.findall(text))
+    for groups in _COMMAND.findall(text):
+        found.update(value for value in groups if value and not _CODE.search(value))
     for match in _ASSIGNED.finditer(text):
         quoted = match.group(1) or match.group(2)
         value = quoted or match.group(3)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_selfheal.guard import review
+from pytest_selfheal.heldback import MAX_MISSES, hold_back, is_miss, weighed
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.verify import verify
 from pytest_selfheal.judge.workspace import Workshop
@@ -78,6 +79,10 @@ class Rounds:
     settled: bool = False
     """A patch verified, and no critic says that the intent is not met."""
     last_words: GaveUp | None = None
+    held_back: frozenset[str] = frozenset()
+    """Failing cases that the proposer at work does not see."""
+    misses: int = 0
+    """Patches that passed all that they were made for and failed a case that was kept back."""
 
     def run(self) -> Outcome:
         started = time.monotonic()
@@ -103,7 +108,17 @@ class Rounds:
         return ended
 
     def _ask(self, proposer: Proposer) -> tuple[StopReason, str] | None:
-        proposals = proposer.propose(self.diagnosis, self.history)
+        if proposer.name != "search":
+            return self._pull(proposer, self.diagnosis)
+        shown, self.held_back = hold_back(self.diagnosis)
+        ended = self._pull(proposer, shown)
+        self.held_back = frozenset()
+        if not self.misses or self.settled or self.tools.stop.is_set() or time.monotonic() > self.deadline:
+            return ended
+        return self._pull(proposer, self.diagnosis)  # the cases that were kept back say more than the others
+
+    def _pull(self, proposer: Proposer, diagnosis: Diagnosis) -> tuple[StopReason, str] | None:
+        proposals = proposer.propose(diagnosis, self.history)
         try:
             return self._take(proposer, proposals)
         finally:
@@ -131,6 +146,8 @@ class Rounds:
                 return "time_limit", "The time limit came before a patch verified."
             if proposer.name == "search" and bad_in_a_row >= MAX_REFUSALS:
                 break
+            if self.held_back and self.misses >= MAX_MISSES:
+                break
         refused = [attempt for attempt in self.history if attempt.verdict == "guarded"]
         if refused and all(attempt.verdict in ("guarded", "duplicate") for attempt in self.history):
             return "guarded", f"Every proposed change was refused; the last one: {refused[-1].reason}."
@@ -155,6 +172,9 @@ class Rounds:
         self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
         verdict = verify(self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline)
         verdict = replace(verdict, guards=checked.passed)
+        if patch.proposer == "search":
+            self.misses += is_miss(verdict, self.held_back)
+            verdict = weighed(verdict, self.held_back, self.misses) if verdict.kind == "healed" else verdict
         if checked.caution and verdict.kind == "healed":
             verdict = replace(verdict, confidence="low", reason=f"{verdict.reason}; {checked.caution}")
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_selfheal.judge.reproduce import reproduce
+from pytest_selfheal.judge.sandbox import find_bwrap
 from pytest_selfheal.judge.verify import Affected, verify
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.project import Project
@@ -214,9 +215,12 @@ def verdict_on(workshop: Workshop, after: bytes) -> object:
     return verify(workshop, patch, diagnosis, Affected((), ""))
 
 
+SANDBOXES = ["process", "bwrap"] if find_bwrap()[0] is not None else ["process"]
+
+
 @pytest.fixture
-def workshop(tmp_path: Path):
-    made = a_workshop(tmp_path)
+def workshop(tmp_path: Path, request: pytest.FixtureRequest):
+    made = a_workshop(tmp_path, getattr(request, "param", "process"))
     yield made
     made.close()
 
@@ -228,6 +232,7 @@ def test_a_right_patch_is_believed(workshop: Workshop):
     assert verdict.kind == "healed", verdict.reason
 
 
+@pytest.mark.parametrize("workshop", SANDBOXES, indirect=True)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_is_not_believed(name: str, workshop: Workshop):
     verdict = verdict_on(workshop, FORGERIES[name].encode())

@@ -24,6 +24,11 @@ SECRETS = {
     "key block": ("{}", KEY_BLOCK),
     "key block in a repr": ("key = {}", repr(KEY_BLOCK)[1:-1]),
     "web token": ("{}", "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0In0" + ".dBjftJeZ4CVP-mB92K27uhbUJU1p1r"),
+    "netrc": ("machine example.org login bob password {}", "hunter2hunter"),
+    "password as an option": ("run --password {} now", "hunter22xyz"),
+    "password of a user": ("curl -u bob:{} x", "hunter22x"),
+    "package index": ("[global]\nindex-url = https://bob:{}@pypi.example.org/simple", "s3kretpw"),
+    "remote of a repository": ("origin\thttps://bob:{}@git.example.org/r.git (fetch)", "s3kretpw2"),
     "random string": ("seen {} there", "f9Qz7LmXw2" + "Vb8NtRk4Hs6Yp3Dc"),
 }
 ORDINARY = (
@@ -36,6 +41,8 @@ ORDINARY = (
     "digest = 'd41d8cd98f00b204e9800998ecf8427e'",
     "from sentence_transformers.cross_encoder import CrossEncoderTrainingArguments2024",
     "/usr/lib/python3/dist-packages/some_package/module_with_a_long_name_1234.py",
+    "parser.add_argument('--password', help='ask for it'); parser.add_argument('--token-type')",
+    "usage: tool [-u USER] [--token TOKEN_FILE_NAME]",
     "https://user@example.org/path?x=1 and http://localhost:8080/",
 )
 
@@ -88,6 +95,11 @@ def test_environment_of_children():
         "AWS_SESSION_TOKEN": "k6-value",
         "INNOCENT": "sk-" + "looks1like2a3key4",
         "KEPT_TOKEN": "k7-value",
+        "MYSQL_PWD": "k8-value",
+        "SECRET1": "k9-value",
+        "SERVICE_KEY": "k10value98f7a6b5c4",
+        "HARMLESS": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0In0.x",
+        "SORT_KEY": "name",
         "PYTEST_ADDOPTS": "-x",
         "PYTEST_XDIST_WORKER": "gw0",
         "PYTEST_CURRENT_TEST": "x",
@@ -105,10 +117,13 @@ def test_environment_of_children():
         "KEPT_TOKEN",
         "PATH",
         "PYTHONDONTWRITEBYTECODE",
+        "SORT_KEY",
         "TOKENIZERS_PARALLELISM",
     ]
     values = stripped_values(settings, base)
-    assert {"k1-value", "k2-value", "k3-value", "k4-value", "k6-value", "k7-value"} <= set(values)
+    assert {"k1-value", "k2-value", "k3-value", "k4-value", "k6-value", "k7-value", "k8-value", "k9-value"} <= set(
+        values
+    )
 
 
 def test_env_files_and_files_are_read_in_advance(tmp_path: Path):

@@ -14,11 +14,12 @@ from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, is_stu
 from pytest_selfheal.guard.testfacts import canonical, is_telling, literal
 
 _MANY = 2
+_LONG_TEXT = 14
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 
 def check(facts: Facts) -> str | None:
-    wanted = facts.tests.answers
+    wanted = {answer for answer in facts.tests.answers if _is_no_mere_word(answer)}
     if len(wanted) < _MANY or _writes_a_stub(facts):
         return None
     met = {finding.key: finding.words for finding in facts.new(_literals) if finding.key in wanted}
@@ -36,6 +37,11 @@ def caution(facts: Facts) -> str | None:
     if found:
         return f"new code gives the result that the failing test expects as a fixed value ({found[0].words[:60]})"
     return None
+
+
+def _is_no_mere_word(answer: str) -> bool:
+    """``'Yes'`` and ``'No'`` stand in honest code."""
+    return answer[:1] not in "'\"b" or len(answer) > _LONG_TEXT
 
 
 def _writes_a_stub(facts: Facts) -> bool:

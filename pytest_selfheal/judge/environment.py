@@ -18,7 +18,7 @@ _SECRET_NAME: Final = re.compile(
       | DEPLOY_?KEYS? | MASTER_?KEYS? | LICENSE_?KEYS? | ACCOUNT_?KEYS? | STORAGE_?KEYS? | SUBSCRIPTION_?KEYS?
       | AUTH | AUTHORIZATION | BEARER | COOKIES? | JWT | OAUTH | PAT | DSN | NETRC | KUBECONFIG
       | WEBHOOK(?:_URL)? | CONNECTION_?STRING
-    )(?:_|$)
+    )(?:_|\d*$)
     | (?:TOKEN|SECRET|PASSWORD|PASSWD|APIKEY|ACCESSKEY|SECRETKEY|PRIVATEKEY|CREDENTIALS?)$
     """,
     re.VERBOSE,
@@ -47,9 +47,13 @@ _HARMLESS: Final = re.compile(
 )
 """Names that the patterns catch although they carry no secret."""
 _SECRET_VALUE: Final = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY|^[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@|^(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abps]-|hf_|AKIA|ASIA)"
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|^[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@|^(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abps]-|hf_|AKIA|ASIA|AIza|npm_|pypi-)"
+    r"|^eyJ[\w-]{8,}\.[\w-]{8,}\."
 )
 """Values that are credentials whatever their name."""
+_KEY_NAME: Final = re.compile(r"(?:^|_)KEY\d*$")
+_RANDOM_VALUE: Final = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9+/=_.-]{12,}")
+"""What a variable called ``…_KEY`` holds when it is no key of a table or a keyboard."""
 _OURS_AND_RUNNERS: Final = re.compile(
     r"^(?:PYTEST_ADDOPTS|PYTEST_XDIST_.*|PYTEST_CURRENT_TEST|PYTEST_VERSION|PYTEST_DEBUG"
     r"|COVERAGE_PROCESS_.*|COVERAGE_FILE|COV_CORE_.*|SELFHEAL_.*)$"
@@ -63,7 +67,11 @@ def is_credential(name: str, value: str) -> bool:
         return True
     if _HARMLESS.match(upper):
         return False
-    return bool(_SECRET_NAME.search(upper) or _FOREIGN_NAME.search(upper))
+    return bool(_SECRET_NAME.search(upper) or _FOREIGN_NAME.search(upper)) or _is_key(upper, value)
+
+
+def _is_key(upper: str, value: str) -> bool:
+    return bool(_KEY_NAME.search(upper) and _RANDOM_VALUE.fullmatch(value))
 
 
 def child_environment(settings: Settings, base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -93,7 +101,8 @@ def stripped_values(settings: Settings, base: Mapping[str, str] | None = None) -
         dict.fromkeys(
             value
             for name, value in base.items()
-            if (_SECRET_VALUE.search(value) or _SECRET_NAME.search(name.upper())) and not value.startswith("/")
+            if (_SECRET_VALUE.search(value) or _SECRET_NAME.search(name.upper()) or _is_key(name.upper(), value))
+            and not value.startswith("/")
         )
     )
 
