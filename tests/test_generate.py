@@ -206,3 +206,11 @@ def test_streams_that_are_still_closed_survive_when_the_heap_is_cut_back(monkeyp
     families = (many("likely", 200), many("rare", 3))
     stream = candidates(CODE, suspect("outer"), families=families, priors=Priors({"likely": 0.5, "rare": 0.0001}))
     assert [c.family for c in stream].count("rare") == 3
+
+
+def test_wrap_that_the_function_uses_elsewhere_comes_before_the_others() -> None:
+    code = "def f(size, gnu):\n    if size == 1:\n        return show(size)\n    return show(int(size), gnu)\n"
+    source = Source("m.py", code)
+    wraps = [family for family in FAMILIES if family.name == "wrap"]
+    stream = generate({"m.py": source}, [Suspect("m.py", 0, "f", 1.0)], Context(), Priors({"wrap": 0.01}), wraps)
+    assert [c.edits[0].text for c in itertools.islice(stream, 2)] == ["int(size)", "int(size)"]

@@ -5,6 +5,13 @@ from __future__ import annotations
 import pytest
 from operator_twins import check, failed, variants
 
+from pytest_selfheal.propose.search.candidate import apply
+from pytest_selfheal.propose.search.context import Context
+from pytest_selfheal.propose.search.generate import generate
+from pytest_selfheal.propose.search.operators import FAMILIES
+from pytest_selfheal.propose.search.source import Source
+from pytest_selfheal.types import Failure, Frame, Raised, Suspect
+
 TWINS = [
     ("assign", "def f(xs):\n    n = 0\n    for x in xs:\n        n = x\n    return n", "def f(xs):\n    n = 0\n    for x in xs:\n        n += x\n    return n"),
     ("assign", "def f(a):\n    a.strip()\n    return a", "def f(a):\n    a = a.strip()\n    return a"),
@@ -65,3 +72,29 @@ def test_exception_is_translated_to_the_one_that_the_test_wants() -> None:
 def test_windows_line_ends_are_kept() -> None:
     found = variants("guard/return", "def f(xs):\r\n    return xs[0]\r\n")
     assert "def f(xs):\r\n    if not xs:\r\n        return None\r\n    return xs[0]\r\n" in found
+
+
+def test_statement_that_the_exception_went_through_is_the_first_to_be_wrapped() -> None:
+    before = "def f(a):\n    b = g(a)\n    c = h(b)\n    return c\n"
+    crash = Raised("ValueError", "no signature", frames=(Frame("code.py", 3, "f", "c = h(b)"),))
+    failure = Failure("test_code.py::test", "call", (crash,))
+    source = Source("code.py", before)
+    stream = generate(
+        {"code.py": source},
+        [Suspect("code.py", 0, "f", 1.0)],
+        Context.build([failure], {"code.py": source}),
+        families=[f for f in FAMILIES if f.name == "exception"],
+    )
+    first = next(stream)
+    assert (first.operator, first.line) == ("exception/crash", 3)
+    assert apply(before, first.edits) == before.replace(
+        "    c = h(b)\n", "    try:\n        c = h(b)\n    except ValueError:\n        return None\n"
+    )
+
+
+def test_guard_is_about_what_stands_around_its_place() -> None:
+    names = "".join(f"    v{n} = g({n})\n" for n in range(26))
+    before = f"def f(xs):\n{names}    for x in xs:\n        near = g(x)\n        h(x)\n"
+    tests = "import pytest\ndef test():\n    with pytest.raises(ValueError):\n        f(0)"
+    found = variants("guard/raise", before, tests)
+    assert any("if not near:\n            raise ValueError" in text for text in found)

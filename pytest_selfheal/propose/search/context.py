@@ -56,6 +56,16 @@ class Context:
     calls: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
     """Function name → positional argument values of the tests' calls that are plain literals."""
 
+    def raised_through(self, path: str) -> frozenset[int]:
+        """Lines of a file that the failures' exceptions passed through."""
+        return frozenset(
+            frame.line
+            for failure in self.failures
+            for link in failure.chain
+            for frame in link.frames
+            if path == frame.path or path.endswith(f"/{frame.path}") or frame.path.endswith(f"/{path}")
+        )
+
     @classmethod
     def build(
         cls,

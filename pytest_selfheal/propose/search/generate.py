@@ -30,6 +30,9 @@ CAP = 6000
 HEAP = 20_000
 CROWD = 100
 """Candidates of one kind in one function beyond which each counts less, by the root of how many times more there are."""
+HABIT = 3.0
+"""Factor for a wrapped value that stands elsewhere in the function in just that form: one place was forgotten."""
+_WRAPS = frozenset({"wrap", "rewrap", "project"})
 BOOST = 4.0
 """Operators' factors are clipped to this, so that a stream's bound is a bound."""
 
@@ -124,6 +127,7 @@ def generate(
         source = place.region.source
         urgent = urgency.get(item.name, 1.0)
         unread = place.region.unread
+        text = source.text[slice(*place.region.span)] if item.name in _WRAPS else ""
         drafts = list(itertools.islice(item.propose(place.region, context), CAP))
         sizes = Counter(_kind(draft.key) for draft in drafts)
         for draft in drafts:
@@ -131,7 +135,12 @@ def generate(
             weight = (
                 priors.of(draft.key)
                 * urgent
-                * min(draft.factor * (UNREAD if unread and _reads(draft, unread) else 1.0), BOOST)
+                * min(
+                    draft.factor
+                    * (UNREAD if unread and _reads(draft, unread) else 1.0)
+                    * (HABIT if item.name in _WRAPS and _habitual(draft, text) else 1.0),
+                    BOOST,
+                )
                 * place.factor(source.line_of(at))
                 * place.score
                 * min(1.0, (CROWD / sizes[_kind(draft.key)]) ** 0.5)
@@ -141,6 +150,10 @@ def generate(
             closed = [entry for entry in heap if not isinstance(entry[3], Draft)]
             heap = heapq.nsmallest(HEAP, (entry for entry in heap if isinstance(entry[3], Draft))) + closed
             heapq.heapify(heap)
+
+
+def _habitual(draft: Draft, text: str) -> bool:
+    return len(draft.edits) == 1 and draft.edits[0].text in text
 
 
 def _kind(key: str) -> str:

@@ -23,10 +23,26 @@ def subjects(region: Region) -> list[str]:
     return list(found)[:24]
 
 
-def atoms(region: Region, context: Context, kinds: Kinds) -> Iterator[tuple[str, str, str]]:
-    """Conditions as ``(text, key, subject)``, the usual ones first."""
+def around(region: Region, place: ast.stmt) -> list[str]:
+    """What a condition before a statement is likely about: what it and the one before it read or set, and loop variables."""
     source = region.source
-    names = subjects(region)
+    block = source.block(place)
+    index = block.index(place)
+    loops = [up.target for up in source.ancestors(place) if isinstance(up, ast.For)]
+    found: dict[str, None] = {}
+    for part in (*block[max(0, index - 1) : index], place, *loops):
+        for node in ast.walk(part):
+            if isinstance(node, ast.Name) and node.id in region.names and node.id not in ("self", "cls", "_"):
+                found.setdefault(node.id)
+    return list(found)[:6]
+
+
+def atoms(
+    region: Region, context: Context, kinds: Kinds, names: list[str] | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Conditions as ``(text, key, subject)``, the usual ones first; about ``names`` when they are given."""
+    source = region.source
+    names = subjects(region) if names is None else names
     kind = {n: kinds.variables.get(n, "any") for n in names}
     for n in names:
         if kind[n] not in NUMBERS:

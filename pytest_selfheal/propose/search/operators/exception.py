@@ -46,7 +46,7 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
                 )
                 yield Draft((edit,), "exception/instead", f"raise {name}")
     if not isinstance(region.node, ast.Module):
-        yield from _wrapped(region, raised, wanted)
+        yield from _wrapped(region, raised, wanted, context.raised_through(source.path))
 
 
 def _handler(region: Region, node: ast.ExceptHandler, types: list[str], raised: list[str]) -> Iterator[Draft]:
@@ -73,8 +73,11 @@ def _handler(region: Region, node: ast.ExceptHandler, types: list[str], raised: 
             yield Draft((edit,), "exception/action", f"{word} in the handler")
 
 
-def _wrapped(region: Region, raised: list[str], wanted: list[str]) -> Iterator[Draft]:
-    """One statement in ``try``; the handler raises what the test wants, or returns, skips or sets a default."""
+def _wrapped(region: Region, raised: list[str], wanted: list[str], crashed: frozenset[int]) -> Iterator[Draft]:
+    """One statement in ``try``; the handler raises what the test wants, or returns, skips or sets a default.
+
+    Far likelier (``exception/crash``) where the failure's own exception went through the statement.
+    """
     source = region.source
     step = unit(source)
     caught = raised[:3] or ["Exception"]
@@ -91,7 +94,12 @@ def _wrapped(region: Region, raised: list[str], wanted: list[str]) -> Iterator[D
         ):
             continue
         indent = source.indent_of(node)
-        actions = [f'raise {w}("{_words(source.segment(node))}") from error' for w in wanted[:2]]
+        here = not isinstance(node, (ast.For, ast.With)) and not crashed.isdisjoint(
+            range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        )
+        # What callers catch may be a standard type, whatever the test sees of it in the end.
+        targets = [*wanted[:2], *(n for n in ("ValueError", "TypeError") if here and n not in (*wanted, *raised))]
+        actions = [f'raise {w}("{_words(source.segment(node))}") from error' for w in targets]
         if not wanted:
             actions += ["return None", "return False", "pass", "return []", 'return ""', "return 0"]
             actions += [f"return {p}" for p in region.parameters[:3] if p not in ("self", "cls")]
@@ -103,10 +111,13 @@ def _wrapped(region: Region, raised: list[str], wanted: list[str]) -> Iterator[D
         nl = source.newline
         for name in inner[:5]:
             for action in actions:
-                head = f"except {name} as error" if action.endswith("from error") else f"except {name}"
+                translated = action.endswith("from error")
+                head = f"except {name} as error" if translated else f"except {name}"
                 new = f"{indent}try:{nl}{body}{indent}{head}:{nl}{indent}{step}{action}{nl}"
-                key = "exception/wrap/translate" if "from error" in action else "exception/wrap"
-                yield Draft((Edit(*span, new),), key, f"on {name}: {action}")
+                key = "exception/crash" if here else "exception/wrap/translate" if translated else "exception/wrap"
+                likely = bool(wanted) if translated else action.startswith(("return None", "continue"))
+                factor = (4.0 if likely else 1.5) if here else 1.0
+                yield Draft((Edit(*span, new),), key, f"on {name}: {action}", factor)
 
 
 def _words(text: str) -> str:

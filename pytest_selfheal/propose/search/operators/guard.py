@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.kinds import COLLECTIONS, Kinds
-from pytest_selfheal.propose.search.operators.atoms import atoms
+from pytest_selfheal.propose.search.operators.atoms import around, atoms
 from pytest_selfheal.propose.search.operators.block import insert, lines, reindent, text_of, unit
 from pytest_selfheal.propose.search.operators.edit import swap
 from pytest_selfheal.propose.search.operators.role import role
@@ -42,15 +42,15 @@ def _first(region: Region) -> ast.stmt | None:
 def raising(region: Region, context: Context) -> Iterator[Draft]:
     """``if <atom>: raise <type the test wants>``."""
     source = region.source
-    known = _known(region, context, Kinds(region, context))
-    step = unit(source)
     first = _first(region)
     if first is None or not context.expected_exceptions:
         return
-    places = [first, *(s for s in region.statements if s is not first and source.block(s)[0] is not s)][:12]
+    kinds, step = Kinds(region, context), unit(source)
+    places = [first, *(s for s in region.statements if s is not first and source.block(s)[0] is not s)][:30]
     for place in places:
+        near = None if place is first else around(region, place)
         for wanted in context.expected_exceptions[:3]:
-            for text, key, subject in known:
+            for text, key, subject in itertools.islice(atoms(region, context, kinds, near), _ATOMS):
                 code = f'if {text}:\n{step}raise {wanted}("{_message(text, subject)}")'
                 edit = insert(source, place, code)
                 if edit is not None:
