@@ -2,14 +2,17 @@
 
 The replies come from the references (``--replies right``), or from a function that returns what no test expects
 (``--replies wrong``); everything between prompt and score is real: litellm, HTTP on loopback, parsing, verification,
-the scorer's own process. ``python benchmarks/bench_mbpp_scripted.py DATA [--replies right|wrong] [--limit N]``
+the scorer's own process. ``python benchmarks/bench_mbpp_scripted.py DATA [--replies right|wrong] [--limit N] [--resume]``;
+``--resume`` leaves out the tasks that stand in the output folder already, and the summary adds the parts up.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 from pytest_selfheal.bench import suites
 from pytest_selfheal.bench.suites.source import MODULE_PATH, function
@@ -24,6 +27,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--workers", default="2")
     parser.add_argument("--output", default="selfheal-bench")
+    parser.add_argument("--resume", action="store_true")
     arguments = parser.parse_args()
     suite = suites.load(Settings(bench="mbpp", bench_data=arguments.data, bench_limit=arguments.limit))
     answers = {}
@@ -53,10 +57,20 @@ def main() -> int:
             "fast",
         ]
         command += ["--selfheal-max-cost", "1000", "--selfheal-max-tokens", "100000000", *model.options]
+        command += ["--selfheal-time-limit", "3600"]  # wall time, of which a busy machine takes any amount
         command += [f"--selfheal-bench-output={arguments.output}", "-n", arguments.workers]
         if arguments.limit:
             command += ["--selfheal-bench-limit", str(arguments.limit)]
+        if arguments.resume:
+            done = finished(Path(arguments.output))
+            command += [f"mbpp::{task.task_id}" for task in suite.tasks if task.task_id not in done]
         return subprocess.run(command, check=False).returncode
+
+
+def finished(folder: Path) -> set[str]:
+    """The tasks that have a line in a results file of ``folder``."""
+    lines = (line for path in folder.glob("*.jsonl") for line in path.read_text("utf-8").splitlines())
+    return {record["task_id"] for record in map(json.loads, lines) if "task_id" in record}
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """Put measured results into ``docs/benchmarks.md``: the table between the markers, and the pictures in both appearances.
 
-``python benchmarks/bench_report.py RESULTS… --command 'pytest --selfheal-bench …' [--load TEXT]``
+``python benchmarks/bench_report.py RESULTS… [--load TEXT]``: everything behind the marker is written anew, the commands
+that lead to such results included. ``--load`` says what else the machine was doing.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_selfheal.bench import figures, plot, statistics, summary
@@ -16,6 +18,12 @@ from pytest_selfheal.bench.results import Results
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "benchmarks.md"
 MARKER = "<!-- figures -->"
+DATA = {
+    "humanevalfix": "humanevalpack.jsonl",
+    "humaneval": "humanevalpack.jsonl",
+    "mbpp": "mbpp.jsonl",
+    "quixbugs": "QuixBugs",
+}
 
 
 def odd(results: Results) -> str:
@@ -32,10 +40,35 @@ def seconds(results: Results) -> str:
     return f"median {wall[len(wall) // 2]:.1f} s wall and {cpu[len(cpu) // 2]:.1f} s CPU a task, 95% within {cpu[int(0.95 * len(cpu))]:.0f} s CPU"
 
 
+def command(results: Results) -> str:
+    """How to get such results."""
+    suite, visible, model = results.benchmark, results.metadata.get("visible"), results.models.get("coder")
+    parts = [f"pytest --selfheal-bench {suite}"]
+    if suite in DATA:
+        parts.append(f"--selfheal-bench-data={DATA[suite]}")
+    if visible != "tests":
+        parts.append(f"--selfheal-bench-visible {visible}")
+    if model != "builtin":
+        parts.append(f"--selfheal-model {model}")
+    if int(results.metadata.get("runs", 1)) > 1:
+        parts.append(f"--selfheal-bench-runs {results.metadata['runs']}")
+    return " ".join([*parts, "-n 2"])
+
+
+def versions(found: Sequence[Results]) -> str:
+    """What the results were measured with, each combination once."""
+    texts = [
+        ", ".join(
+            f"{name} {version}" for name, version in one.metadata.get("versions", {}).items() if name != "platform"
+        )
+        for one in found
+    ]
+    return "; ".join(dict.fromkeys(text for text in texts if text))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("results", nargs="+")
-    parser.add_argument("--command", action="append", default=[])
     parser.add_argument("--load", default="")
     arguments = parser.parse_args()
     found = load(arguments.results)
@@ -52,8 +85,10 @@ def main() -> None:
         facts.append(f"marked high: {problems['high_confidence']}, of these wrong: {problems['high_confidence_wrong']}")
         facts.append(seconds(results))
         parts.append("".join(f"- {fact}\n" for fact in facts))
-    for command in arguments.command:
-        parts.append(f"```console\n$ {command}\n```\n")
+    commands = "\n".join(f"$ {text}" for text in dict.fromkeys(map(command, found)))
+    parts.append(f"```console\n{commands}\n```\n")
+    if with_versions := versions(found):
+        parts.append(f"With {with_versions}.\n")
     if arguments.load:
         parts.append(f"{arguments.load}\n")
     images = DOCS / "images"

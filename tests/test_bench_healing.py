@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_selfheal.bench import suites
+from pytest_selfheal.bench.folder import merged
 from pytest_selfheal.bench.healing import Runner
 from pytest_selfheal.bench.line import Line
 from pytest_selfheal.bench.suites.source import MODULE_PATH
@@ -172,3 +173,33 @@ def test_a_script_without_expected_output_is_the_critics_to_judge(tmp_path: Path
         runner = Runner(suites.load(settings), settings, heal=lambda *_, tried=tried, **__: report(outcome(tried)))
         found = runner.run(runner.suite.tasks[0], 1)
         assert (found.is_complete, found.critic_score) == (right, score)
+
+
+def test_of_two_changes_to_the_same_lines_the_first_stays() -> None:
+    before = {"solution.py": b"a\nb\nc\n"}
+    versions = [{"solution.py": b"a\nB\nc\n"}, {"solution.py": b"a\nbb\nc\n"}]
+    assert merged(before, versions) == {"solution.py": b"a\nB\nc\n"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"),
+    [
+        pytest.param(Settings(bench="humanevalfix", bench_data="sample"), 10.0, id="short unless said otherwise"),
+        pytest.param(
+            Settings(
+                bench="humanevalfix", bench_data="sample", test_timeout=60.0, sources={"test_timeout": "command line"}
+            ),
+            60.0,
+            id="as asked",
+        ),
+    ],
+)
+def test_a_test_that_hangs_ends_soon(settings: Settings, seconds: float) -> None:
+    given: list[Settings] = []
+
+    def heal(paths: list[str], asked: Settings, *, rootdir: Path) -> RunReport:
+        given.append(asked)
+        return report()
+
+    Runner(suites.load(SETTINGS), settings, heal=heal).run(SPREAD, 1)
+    assert given[0].test_timeout == seconds

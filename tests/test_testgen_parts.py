@@ -222,6 +222,12 @@ def test_a_lone_case_becomes_a_plain_assert() -> None:
     assert "    assert clamp(5) == 1\n" in text
 
 
+def test_iterators_are_made_anew_for_each_run() -> None:
+    text = written(case("iter([1])"), case("iter([2])"))
+    assert "parametrize" not in text
+    assert "assert clamp(iter([2])) == 1" in text
+
+
 def test_booleans_are_compared_by_identity_and_floats_approximately() -> None:
     assert "assert clamp(5) is True" in written(case("5", expected="True"))
     assert "pytest.approx(0.1234567891)" in written(case("5", expected="0.1234567891", approximate=True))

@@ -39,6 +39,7 @@ def project_of(task: Task) -> Iterator[Path]:
 
 def merged(before: dict[str, bytes], versions: list[dict[str, bytes]]) -> dict[str, bytes]:
     """``before`` with several independent changes; where two change the same place differently, the first stays."""
+    from pytest_selfheal.errors import RecordError
     from pytest_selfheal.record.patch import merge3
 
     result = dict(before)
@@ -48,5 +49,6 @@ def merged(before: dict[str, bytes], versions: list[dict[str, bytes]]) -> dict[s
             if ours in (base, after):
                 result[path] = after
             else:
-                result[path] = merge3(base, ours, after) or ours
+                with contextlib.suppress(RecordError):
+                    result[path] = merge3(base, ours, after) or ours
     return result

@@ -18,6 +18,8 @@ from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Attempt, FileChange, Outcome, RunReport, Usage
 
 Heal = Callable[..., RunReport]
+TEST_SECONDS = 10.0
+"""A task's test that runs longer hangs: published tasks take milliseconds, and one that loops has many such tests."""
 
 
 class Runner:
@@ -64,11 +66,12 @@ class Runner:
         )
 
     def _settings(self, task: Task) -> Settings:
-        hint = self.settings.hint
+        settings = self.settings
+        hint = settings.hint
         if self.suite.few_shot:
             hint = f"{hint}\n\n{self.suite.few_shot}" if hint else self.suite.few_shot
         return replace(
-            self.settings,
+            settings,
             selfheal=True,
             bench=None,
             hint=hint,
@@ -77,6 +80,7 @@ class Runner:
             generate_tests=False,
             dir=".selfheal",
             workers=1,
+            test_timeout=settings.test_timeout if "test_timeout" in settings.sources else TEST_SECONDS,
             max_cost=max(self.cost_left, 0.0),
             max_tokens=max(self.tokens_left, 0),
         )

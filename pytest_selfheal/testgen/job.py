@@ -124,6 +124,8 @@ class Found:
     lines_before: int = 0
     branches_before: int = 0
     lines_after: int = 0
+    missed: tuple[int, ...] = ()
+    """1-based lines that neither the existing tests nor the cases execute."""
     branches_after: int = 0
     mutants: int = 0
     killed_before: int | None = None

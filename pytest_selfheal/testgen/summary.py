@@ -33,6 +33,7 @@ def entry(found: Found, kept: Kept, outcome: str = "") -> dict[str, Any]:
             "total": found.lines,
             "before": found.lines_before,
             "after": _after(tests, found.lines_before, found.lines_after),
+            "missed": list(found.missed) if tests else None,
         },
         "branches": {
             "total": found.branches,

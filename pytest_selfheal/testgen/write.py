@@ -81,7 +81,8 @@ def _groups(cases: Iterable[Case]) -> list[list[Case]]:
     """Cases that make one table: alike in everything but their values."""
     groups: dict[object, list[Case]] = {}
     for number, case in enumerate(cases):
-        alone = bool(case.input.setup or case.after)
+        # A table's iterators would be used up by the first of several runs.
+        alone = bool(case.input.setup or case.after) or any("iter(" in a.source for a in case.input.arguments)
         shape = (
             case.call,
             case.kind,

@@ -200,6 +200,9 @@ def _all_codes(code: CodeType) -> frozenset[CodeType]:
 
 
 def _text(value: Any) -> str:
+    """An argument before or after a call. Iterators are left alone: looking into one would use it up."""
+    if hasattr(value, "__next__"):
+        return type(value).__name__
     try:
         return canonical(value)
     except BaseException:

@@ -12,13 +12,13 @@ from pytest_selfheal.testgen.inside import lines, select
 from pytest_selfheal.testgen.inside.candidate import Candidate, Surroundings
 from pytest_selfheal.testgen.inside.cases import Writer
 from pytest_selfheal.testgen.inside.evaluate import CALL_SECONDS, QUICK, Answer, Evaluator, agree
-from pytest_selfheal.testgen.inside.gather import Gatherer
+from pytest_selfheal.testgen.inside.gather import Gatherer, Wanted
 from pytest_selfheal.testgen.inside.mutants import MAX_MUTANTS, codes_of, mutants
 from pytest_selfheal.testgen.inside.proof import Proof, prove
 from pytest_selfheal.testgen.inside.purity import Purity
 from pytest_selfheal.testgen.inside.subject import Subject
 from pytest_selfheal.testgen.inside.versions import Versions
-from pytest_selfheal.testgen.inside.watch import Seen
+from pytest_selfheal.testgen.inside.watch import Branch, Seen
 from pytest_selfheal.testgen.job import Found
 
 MAX_CANDIDATES = 90
@@ -31,9 +31,6 @@ WALL_FACTOR = 8
 
 PATIENCE = 20.0
 """Wall seconds for one version and all inputs."""
-
-Wanted = frozenset[tuple[int, int]]
-"""Lines ``(0, line)`` and branching lines ``(line, 0)`` that changed and that no test executes (wholly)."""
 
 
 class Explorer:
@@ -68,7 +65,7 @@ class Explorer:
         known = self.gatherer.known()
         if not known:
             return self._nothing(self._why_no_inputs())
-        self.gatherer.gather(known, self.job.cpu_seconds)
+        self.gatherer.gather(known, wanted, self.job.cpu_seconds)
         self.versions.deadline = time.monotonic() + WALL_FACTOR * self.job.cpu_seconds
         self.candidates = self._decided(self.gatherer.candidates)
         if not self.candidates:
@@ -113,7 +110,7 @@ class Explorer:
 
     def _decided(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Those that answer the same a second time; also finds out how long a call may take from here on."""
-        ranked = _within(sorted(candidates, key=lambda c: c.cost), self.job.cpu_seconds)[: 3 * MAX_CANDIDATES]
+        ranked = _within(_all_ways_first(candidates), self.job.cpu_seconds)[: 3 * MAX_CANDIDATES]
         if not ranked:
             return []
         used = self.around.usage.seconds
@@ -187,7 +184,7 @@ class Explorer:
                 proofs.append(frozenset({*kills, "differs"}) if counts else frozenset())
             else:
                 proofs.append(frozenset({*kills, *new}) if kills and new else frozenset())
-        numbers = select.cover(proofs, [c.cost for c in chosen])
+        numbers = select.cover(proofs, [c.cost for c in chosen], max(select.MAX_CASES, len(self.branching)))
         if regression:
             numbers += self._pins(chosen, proof, numbers)
         cases = [self.writer.case(chosen[n], proof.killed[n], covers[n]) for n in numbers]
@@ -235,8 +232,20 @@ class Explorer:
         covered = self.seen.lines.union(*(chosen[n].answer.lines for n in numbers))
         branches = set(self.seen.branches).union(*(chosen[n].answer.branches for n in numbers))
         found.lines_after = len(self.all_lines & covered)
+        found.missed = tuple(sorted(self.all_lines - covered))
         found.branches_after = len(lines.taken(branches, self.branching))
         found.tried, found.dropped = self.gatherer.tried, dict(self.gatherer.reasons)
+
+
+def _all_ways_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Cheap ones first, but before a second one of a way through the code the first one of each other way."""
+    found: dict[frozenset[Branch], int] = {}
+    order = []
+    for candidate in sorted(candidates, key=lambda c: c.cost):
+        way = candidate.answer.branches
+        found[way] = found.get(way, -1) + 1
+        order.append((found[way], candidate))
+    return [candidate for _, candidate in sorted(order, key=lambda pair: pair[0])]
 
 
 def _within(candidates: Sequence[Candidate], cpu_seconds: float) -> list[Candidate]:

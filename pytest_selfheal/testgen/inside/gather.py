@@ -17,12 +17,15 @@ from pytest_selfheal.testgen.inside.seeds import Seeds
 from pytest_selfheal.testgen.inside.subject import Subject, without_defaults
 from pytest_selfheal.testgen.inside.vary import Variation
 from pytest_selfheal.testgen.inside.watch import Branch, Seen
-from pytest_selfheal.testgen.job import Input
+from pytest_selfheal.testgen.job import Argument, Input, Name
 
 MAX_TRIED = 1000
-MAX_MISSES = 400
+MAX_MISSES = 150
+"""So many variations in a row that lead to no new input, and there are none left."""
 FEW = 3
 """With fewer inputs seen, type hints and the like have to help."""
+Wanted = frozenset[tuple[int, int]]
+"""Lines ``(0, line)`` and branching lines ``(line, 0)`` that changed and that no test executes (wholly)."""
 SHARE = 0.5
 """Of the CPU seconds, for trying inputs."""
 
@@ -49,6 +52,8 @@ class Gatherer:
         self.tried = 0
         self.candidates: list[Candidate] = []
         self.variation = Variation((), random.Random(0))
+        text = around.texts[subject.target.path]
+        self._seeds = Seeds(subject, text, around.renderer())
 
     # ------------------------------------------------------------------ inputs
 
@@ -62,39 +67,53 @@ class Gatherer:
             self.promised[shown.key] = ("docstring", value)
             known.append(shown)
         if len(known) < FEW:
-            text = self._around.texts[self._subject.target.path]
-            known += Seeds(self._subject, text, self._around.renderer()).inputs()
+            known += self._seeds.inputs()
         return known
 
-    def gather(self, known: Sequence[Input], cpu_seconds: float) -> None:
-        """Try ``known`` inputs and variations of them; :attr:`candidates` has what came of it."""
+    def gather(self, known: Sequence[Input], wanted: Wanted, cpu_seconds: float) -> None:
+        """Try ``known`` inputs and variations of them; :attr:`candidates` has what came of it.
+
+        Where these leave some of what is ``wanted`` of changed code unreached, inputs that nobody wrote down help out.
+        """
         for given in known:
             self._try(given)
-        rng = random.Random(0)
         pool = [c.input for c in self.candidates] or list(known)
-        self.variation = variation = Variation(pool, rng, self._landmarks())
-        deadline = time.process_time() + SHARE * cpu_seconds
-        fresh = [c.input for c in self.candidates]  # inputs that led to something new, more often varied
-        misses = 0
-        while pool and self.tried < MAX_TRIED and time.process_time() < deadline and misses < MAX_MISSES:
-            made = variation.mutated(rng.choice(fresh if fresh and rng.random() < 0.5 else pool))
-            if made is None or made.key in self._keys:
-                misses += 1
-            elif self._try(made):
-                pool.append(made)
-                fresh = [*fresh[-7:], made]
+        spares: list[tuple[Argument, frozenset[Name]]] = []
+        if self._around.job.use == "changed" and self._is_open(wanted):
+            spares = self._seeds.spares()
+            pool += [given for given in self._seeds.inputs() if self._try(given)]
+        self._vary(pool, spares, time.process_time() + SHARE * cpu_seconds)
         # Small inputs say the same with fewer words; one step each, before anything is compared.
         for candidate in sorted(self.candidates, key=lambda c: -c.cost)[:20]:
-            for less in variation.smaller(candidate.input)[:6]:
+            for less in self.variation.smaller(candidate.input)[:6]:
                 self._try(less)
+
+    def _is_open(self, wanted: Wanted) -> bool:
+        """Whether a wanted line was not reached yet, or left in one way only."""
+        ways = [line for line, _ in self._branches]
+        return any(ways.count(first) < 2 if first else line not in self._lines for first, line in wanted)
+
+    def _vary(self, pool: list[Input], spares: Sequence[tuple[Argument, frozenset[Name]]], deadline: float) -> None:
+        """Try variations of ``pool`` until this time of the process's CPU clock, or until there are no new ones."""
+        rng = random.Random(0)
+        self.variation = Variation(pool, rng, self._landmarks(), spares)
+        fresh = list(pool)  # inputs that led to something new, more often varied
+        misses = 0
+        while pool and self.tried < MAX_TRIED and time.process_time() < deadline and misses < MAX_MISSES:
+            made = self.variation.mutated(rng.choice(fresh if fresh and rng.random() < 0.5 else pool))
+            if made is None or made.key in self._keys:
+                misses += 1
+                continue
+            misses = 0
+            if self._try(made):
+                pool.append(made)
+                fresh = [*fresh[-7:], made]
 
     def _landmarks(self) -> list[Any] | None:
         """Constants of the function: at these, its behaviour changes. ``None`` where tests show what its inputs look like."""
         if self._around.job.use == "regression" and len(self._seen.inputs) >= FEW:
             return None
-        found = [c for code in self._evaluator.codes for c in code.co_consts if type(c) in (int, float, str)]
-        doc = self._subject.function.__doc__
-        return [c for c in found if c != doc and not (isinstance(c, str) and len(c) > 20)]
+        return self._seeds.clues.landmarks(self._evaluator.codes, self._subject.function.__doc__)
 
     def smaller(self, candidate: Candidate) -> list[Candidate]:
         """Candidates one step smaller that were not tried yet."""

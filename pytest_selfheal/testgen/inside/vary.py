@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,8 @@ from pytest_selfheal.testgen.inside.render import Renderer, Unrenderable
 from pytest_selfheal.testgen.job import Argument, Input, Name
 
 MAX_SMALLER = 40
+LARGE = 1e9
+"""Numbers are not multiplied beyond this: a size or count that large only takes time."""
 
 
 @dataclass
@@ -31,10 +34,16 @@ class Variation:
     """Mutates the literals in inputs' source; ``known`` says what values look like.
 
     With ``landmarks`` (``None``: stay within what is known), values may become these and their neighbours, numbers may grow,
-    and arguments of one input go into another.
+    and arguments of one input, or ``spares``, go into another.
     """
 
-    def __init__(self, known: Iterable[Input], rng: random.Random, landmarks: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self,
+        known: Iterable[Input],
+        rng: random.Random,
+        landmarks: Sequence[Any] | None = None,
+        spares: Sequence[tuple[Argument, frozenset[Name]]] = (),
+    ) -> None:
         known = list(known)
         self._rng = rng
         self._free = landmarks is not None
@@ -51,6 +60,8 @@ class Variation:
                     calls.append(Call(("", 0), {_slot(argument, place): value}, ()))
                     self._learn(self._slots.setdefault(_slot(argument, place), _Slot()), value, 3)
         self._pool = Pool(calls, rng)
+        for spare in spares:
+            self._sources.setdefault(spare[0].name, []).append(spare)
 
     def _learn(self, slot: _Slot, value: Any, depth: int) -> None:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -80,7 +91,7 @@ class Variation:
                 if new is None:
                     new = self._pool.mutated(_slot(argument, place), copy.deepcopy(value))
                 source = _replaced(argument.source, place, new)
-            except (Unrenderable, SyntaxError, ValueError, IndexError, TypeError, AttributeError):
+            except (Unrenderable, SyntaxError, ValueError, IndexError, TypeError, AttributeError, OverflowError):
                 return None
             changed = _with(changed, i, source)
         return None if changed.key == given.key else replace(changed, observed=False)
@@ -107,13 +118,15 @@ class Variation:
         rng = self._rng
         if not self._free or type(value) not in (int, float, str) or rng.random() > 0.3:
             return None
-        if not isinstance(value, str) and (not self._landmarks or rng.random() < 0.3):
+        chosen = rng.choice(self._landmarks) if self._landmarks else None
+        if isinstance(value, str):
+            return chosen if isinstance(chosen, str) else None
+        if chosen is None or isinstance(chosen, str) or rng.random() < 0.3:
             return rng.choice((value * 2, value * 10, value * 60, -value))
-        if not self._landmarks:
-            return None
-        chosen = rng.choice(self._landmarks)
-        if isinstance(value, str) or isinstance(chosen, str):
-            return chosen if isinstance(value, str) and isinstance(chosen, str) else None
+        if not math.isfinite(chosen):
+            return chosen
+        if abs(value * chosen) < LARGE and rng.random() < 0.3:
+            return type(value)(value * chosen)
         return type(value)(chosen + rng.choice((-1, 0, 1)))
 
     # ------------------------------------------------------------------ smaller ones
