@@ -141,7 +141,7 @@ class Healer:
             trace=run.event,
             note=self.progress.note,
         )
-        self._triage = Triage(self.settings)
+        self._triage = Triage(self._models.can_write)
 
     def work(self, failures: Sequence[Failure]) -> str:
         """All stages; returns the run's stop word."""

@@ -94,6 +94,12 @@ class Models:
             self.announce(1)
         return Asker(self.settings, self.budget(), self.rootdir, **self._seams())
 
+    @property
+    def can_write(self) -> bool:
+        """Whether anybody beside the embedded engine proposes in this run."""
+        hook = self.config.hook.pytest_selfheal_proposers if self.config is not None else None
+        return self.settings.model != "builtin" or bool(hook and hook.get_hookimpls())
+
     def proposers(self, workshop: Workshop, diagnosis: Diagnosis) -> list[Proposer]:
         settings, config = self.settings, self.config
         found: list[Proposer] = []

@@ -10,7 +10,6 @@ from pathlib import Path
 from pytest_selfheal import doubt, stub
 from pytest_selfheal.diagnose import missing_fixture, missing_package, missing_service
 from pytest_selfheal.judge.workspace import Workshop
-from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Diagnosis, Failure, Outcome, StopReason
 
 NOBODYS_FAULT = ("flaky", "not_reproduced", "environment", "test_suspect", "interrupted")
@@ -28,10 +27,13 @@ def closed(diagnosis: Diagnosis, reason: StopReason, words: str) -> Outcome:
 
 
 class Triage:
-    """Reads the sources of each workshop's pristine copy once."""
+    """Reads the sources of each workshop's pristine copy once.
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    ``writer``: a model or another plugin's proposer takes part, so that code can be written that was never there.
+    """
+
+    def __init__(self, writer: bool) -> None:
+        self.writer = writer
         self._texts: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
         self._lock = threading.Lock()
 
@@ -59,7 +61,7 @@ class Triage:
             outcome = closed(diagnosis, "test_suspect", "Several signs say that the test is wrong, not the code.")
             return outcome.but(evidence=signals)
         written = stub.find_stub(failure, sources, _function_source(failure, tests.get(failure.path, "")))
-        if written and self.settings.model == "builtin":
+        if written and not self.writer:
             return closed(
                 diagnosis,
                 "no_candidate",

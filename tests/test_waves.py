@@ -71,3 +71,24 @@ def test_a_fault_in_one_cause_does_not_end_the_run(tmp_path: Path) -> None:
     assert result.code == 1 and "INTERNALERROR" not in result.stdout + result.stderr
     found = {failure["nodeids"][0]: failure["reason"] for failure in result.report["failures"]}
     assert found == {"test_calc.py::test_add": "healed", "test_calc.py::test_minus": "infrastructure"}, result.stdout
+
+
+def test_a_stub_is_left_to_another_plugin_that_proposes(tmp_path: Path) -> None:
+    example = Example(
+        {
+            "pytest.ini": "[pytest]\npythonpath = .\n",
+            "conftest.py": (
+                "from pathlib import Path\nfrom pytest_selfheal.types import FileChange, Patch\n\n\n"
+                "class Writer:\n    name = 'writer'\n\n    def propose(self, diagnosis, history):\n"
+                "        before = Path(diagnosis.root, 'calc.py').read_bytes()\n"
+                "        after = before.replace(b'raise NotImplementedError', b'return a + b')\n"
+                "        yield Patch((FileChange('calc.py', before, after),), self.name, 'write add()')\n\n\n"
+                "def pytest_selfheal_proposers(settings):\n    return [Writer()]\n"
+            ),
+            "calc.py": 'def add(a, b):\n    """Sum."""\n    raise NotImplementedError\n',
+            "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+        },
+        tmp_path,
+    )
+    [failure] = example.run(*FAST).report["failures"]
+    assert (failure["status"], failure["attempts"][-1]["proposer"]) == ("healed", "writer"), failure
