@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pytest_selfheal.errors import GitError, RecordError
 from pytest_selfheal.judge.assertions import COUNTING, fewer, unpatched
+from pytest_selfheal.judge.examples import broken_promise
 from pytest_selfheal.judge.run import ChildRun, run_tests
 from pytest_selfheal.judge.workspace import Workshop, Workspace
 from pytest_selfheal.types import Confidence, Diagnosis, Failure, FileChange, Patch, Verdict, VerdictKind
@@ -44,7 +46,12 @@ def verify(
         except (GitError, RecordError) as error:
             return _ended("malformed", f"the patch does not apply: {error}", started, workshop)
         foreign = patch.proposer != "search"
-        return Trial(workshop, workspace, diagnosis, affected, started, deadline, foreign).judge()
+        verdict = Trial(workshop, workspace, diagnosis, affected, started, deadline, foreign).judge()
+        # The engine has asked the docstrings itself.
+        if foreign and verdict.kind == "healed" and (name := broken_promise(workshop, workspace, patch.changes)):
+            why = f"{verdict.reason}; confidence is low, since the docstring's examples of {name} do not hold"
+            verdict = replace(verdict, confidence="low", reason=why)
+        return verdict
 
 
 def _apply(workspace: Workspace, diff: bytes, changes: Sequence[FileChange]) -> None:
