@@ -365,7 +365,9 @@ class Healer:
             diagnosis = with_sources(diagnosis)
             outcome = self._triage.before(diagnosis, workshop)
             if outcome is None:
-                rounds = Rounds(self.tools(workshop), diagnosis, self._models.proposers(workshop, diagnosis))
+                unwritten = self._triage.stub(diagnosis, workshop) is not None
+                proposers = self._models.proposers(workshop, diagnosis, unwritten)
+                rounds = Rounds(self.tools(workshop), diagnosis, proposers)
                 outcome = self._triage.after(rounds.run(), workshop)
             return outcome
         except SelfhealError:

@@ -100,10 +100,11 @@ class Models:
         hook = self.config.hook.pytest_selfheal_proposers if self.config is not None else None
         return self.settings.model != "builtin" or bool(hook and hook.get_hookimpls())
 
-    def proposers(self, workshop: Workshop, diagnosis: Diagnosis) -> list[Proposer]:
+    def proposers(self, workshop: Workshop, diagnosis: Diagnosis, stub: bool = False) -> list[Proposer]:
+        """Who is asked, in order; a ``stub`` is not for the embedded engine, which changes code and does not write it."""
         settings, config = self.settings, self.config
         found: list[Proposer] = []
-        if settings.strategy == "auto":
+        if settings.strategy == "auto" and not stub:
             from pytest_selfheal.propose.search.proposer import SearchProposer
 
             found.append(SearchProposer(workshop, settings))

@@ -60,14 +60,20 @@ class Triage:
         if len(signals) >= doubt.ENOUGH:
             outcome = closed(diagnosis, "test_suspect", "Several signs say that the test is wrong, not the code.")
             return outcome.but(evidence=signals)
-        written = stub.find_stub(failure, sources, _function_source(failure, tests.get(failure.path, "")))
-        if written and not self.writer:
+        unwritten = self.stub(diagnosis, workshop)
+        if unwritten and not self.writer:
             return closed(
                 diagnosis,
                 "no_candidate",
-                f"{written} is a stub that was never written; writing it needs a model: add --selfheal-model NAME.",
+                f"{unwritten} is a stub that was never written; writing it needs a model: add --selfheal-model NAME.",
             )
         return None
+
+    def stub(self, diagnosis: Diagnosis, workshop: Workshop) -> str | None:
+        """The function that was never written, when that is what fails."""
+        sources, tests = self._sources(workshop)
+        failure = diagnosis.failure
+        return stub.find_stub(failure, sources, _function_source(failure, tests.get(failure.path, "")))
 
     def after(self, outcome: Outcome, workshop: Workshop) -> Outcome:
         """A sign that the test is wrong weighs more once no change was found that suits all tests."""
