@@ -184,7 +184,7 @@ def test_of_two_changes_to_the_same_lines_the_first_stays() -> None:
 @pytest.mark.parametrize(
     ("settings", "seconds"),
     [
-        pytest.param(Settings(bench="humanevalfix", bench_data="sample"), 10.0, id="short unless said otherwise"),
+        pytest.param(Settings(bench="humanevalfix", bench_data="sample"), 20.0, id="short unless said otherwise"),
         pytest.param(
             Settings(
                 bench="humanevalfix", bench_data="sample", test_timeout=60.0, sources={"test_timeout": "command line"}
