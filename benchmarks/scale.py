@@ -2,21 +2,28 @@
 
     python benchmarks/scale.py one      # 5,000 tests in 500 files, one failure; the second red run uses the map of the first
     python benchmarks/scale.py many     # 200 failures of 3 causes
+    python benchmarks/scale.py library FOLDER [--python PYTHON] [--seed 0]     # a real project, with one bug seeded
 
-Both make their project in a temporary folder. ``--seconds`` is what the plain run takes about (sleeps make up for work, so
+The first two make their project in a temporary folder. The third seeds its bug (an operator swapped, so that one to five tests
+fail) in FOLDER itself and takes it back; PYTHON is of an environment in which the project is installed from FOLDER, with its
+test dependencies and pytest-selfheal; ``libraries.py`` makes such. ``--seconds`` is what the plain run takes about (sleeps make up for work, so
 that the figure means the same on every machine). Memory is the largest of all processes of a run.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
+import random
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 FILES = 500
@@ -60,12 +67,12 @@ def many_failures(folder: Path) -> None:
     (folder / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
 
 
-def run(folder: Path, *arguments: str) -> tuple[float, float]:
-    """Wall seconds and the largest process so far in MiB."""
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+def run(folder: Path, *arguments: str, python: str = "") -> tuple[float, float]:
+    """Wall seconds and the largest process so far in MiB; ``python`` loads its plugins by itself."""
+    environment = {**os.environ, **({} if python else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})}
     started = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "selfheal", *arguments],
+        [python or sys.executable, "-m", "pytest", "-q", *(() if python else ("-p", "selfheal")), *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -87,26 +94,107 @@ def told(folder: Path) -> str:
     )
 
 
+SWAPS = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Add: "-",
+    ast.Sub: "+",
+}
+
+
+def swaps(source: str) -> Iterator[str]:
+    """The source with one operator swapped, for each that has room around it on one line."""
+    lines = source.splitlines(keepends=True)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            left, operator, right = node.left, node.ops[0], node.comparators[0]
+        elif isinstance(node, ast.BinOp):
+            left, operator, right = node.left, node.op, node.right
+        else:
+            continue
+        line = lines[right.lineno - 1]
+        start, end = left.end_col_offset or 0, right.col_offset
+        if (
+            type(operator) in SWAPS
+            and left.end_lineno == right.lineno
+            and line.isascii()
+            and not {*"()"} & {*line[start:end]}
+        ):
+            yield "".join(
+                [
+                    *lines[: right.lineno - 1],
+                    f"{line[:start]} {SWAPS[type(operator)]} {line[end:]}",
+                    *lines[right.lineno :],
+                ]
+            )
+
+
+def seeded(folder: Path, python: str, seed: int) -> tuple[Path, bytes]:
+    """Seed a bug that one to five tests notice; the file and its bytes before."""
+    draw = random.Random(seed)
+    names = [path for path in sorted(folder.rglob("*.py")) if not {"tests", "test", "docs", "env"} & {*path.parts}]
+    names = [path for path in names if not path.name.startswith(("test_", "conftest", "setup"))]
+    for _ in range(50):
+        path = draw.choices(names, [path.stat().st_size for path in names])[0]
+        before = path.read_bytes()
+        if not (found := list(swaps(before.decode()))):
+            continue
+        path.write_bytes(draw.choice(found).encode())
+        command = [python, "-m", "pytest", "-q", "-p", "no:selfheal", "--maxfail=6"]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        except BaseException:
+            path.write_bytes(before)
+            raise
+        noticed = re.search(r"^(\d+) failed", done.stdout.splitlines()[-1] if done.stdout else "")
+        if done.returncode == 1 and noticed and int(noticed[1]) <= 5:
+            return path, before
+        path.write_bytes(before)
+    raise SystemExit("none of 50 bugs was noticed by one to five tests")
+
+
+def compare(folder: Path, which: tuple[str, ...], python: str = "") -> None:
+    run(folder, python=python)  # bytecode and file cache
+    plain, memory = run(folder, python=python)
+    print(f"plain run: {plain:.1f} s, {memory:.0f} MiB", flush=True)
+    for name in which:
+        seconds, memory = run(folder, "--selfheal", python=python)
+        print(
+            f"{name} red run: {seconds:.1f} s, {seconds - plain:+.1f} s ({100 * (seconds / plain - 1):+.0f} %), {memory:.0f} MiB"
+        )
+        print(f"  {told(folder)[:600]}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("one", "many"))
+    parser.add_argument("what", choices=("one", "many", "library"))
+    parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    if options.what == "library":
+        if options.folder is None:
+            parser.error("library needs a FOLDER")
+        folder = options.folder.resolve()
+        path, before = seeded(folder, options.python, options.seed)
+        try:
+            print(f"seeded in {path.relative_to(folder)}", flush=True)
+            compare(folder, ("first", "second"), options.python)
+        finally:
+            path.write_bytes(before)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if options.what == "one":
             one_failure(folder, options.seconds)
         else:
             many_failures(folder)
-        run(folder)  # bytecode and file cache
-        plain, memory = run(folder)
-        print(f"plain run: {plain:.1f} s, {memory:.0f} MiB", flush=True)
-        for which in ("first", "second") if options.what == "one" else ("first",):
-            seconds, memory = run(folder, "--selfheal")
-            print(
-                f"{which} red run: {seconds:.1f} s, {seconds - plain:+.1f} s ({100 * (seconds / plain - 1):+.0f} %), {memory:.0f} MiB"
-            )
-            print(f"  {told(folder)[:600]}", flush=True)
+        compare(folder, ("first", "second") if options.what == "one" else ("first",))
 
 
 if __name__ == "__main__":
