@@ -175,6 +175,20 @@ def test_a_script_without_expected_output_is_the_critics_to_judge(tmp_path: Path
         assert (found.is_complete, found.critic_score) == (right, score)
 
 
+def test_workers_share_the_caps_and_stop_at_their_part() -> None:
+    settings = Settings(bench="humanevalfix", bench_data="sample", model="m", max_cost=1.0, max_tokens=1000)
+    given: list[Settings] = []
+
+    def heal(paths: list[str], asked: Settings, *, rootdir: Path) -> RunReport:
+        given.append(asked)
+        return report(outcome(attempt(RIGHT), usage=Usage(100, 20, 0.2)))
+
+    runner = Runner(suites.load(SETTINGS), settings, share=4, heal=heal)
+    ended = [runner.run(SPREAD, number).termination_reason for number in (1, 2, 3)]
+    assert ended == ["healed", "healed", "cost_limit"]
+    assert [(round(one.max_cost, 2), one.max_tokens) for one in given] == [(0.25, 250), (0.05, 130)]
+
+
 def test_of_two_changes_to_the_same_lines_the_first_stays() -> None:
     before = {"solution.py": b"a\nb\nc\n"}
     versions = [{"solution.py": b"a\nB\nc\n"}, {"solution.py": b"a\nbb\nc\n"}]

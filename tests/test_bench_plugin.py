@@ -83,6 +83,21 @@ def test_xdist_writes_each_task_once_and_in_one_file(tmp_path: Path) -> None:
     assert {line["termination_reason"] for line in whole["problems_results"]} == {"not_reproduced"}
 
 
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        pytest.param(["--selfheal-bench-data", "../data/own.jsonl"], True, id="a word of its own"),
+        pytest.param(["--selfheal-bench-data=../data/own.jsonl"], False, id="one word"),
+    ],
+)
+def test_a_data_path_that_pytest_takes_for_its_own_is_told(tmp_path: Path, form: list[str], said: bool) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "own.jsonl").write_bytes((BUNDLED / "mbpp.jsonl").read_bytes())
+    done = bench(tmp_path / "project", "--selfheal-bench=mbpp", *form, "--collect-only", **{"pytest.ini": "[pytest]\n"})
+    assert done.code == 0, done.stdout + done.stderr
+    assert ("write --selfheal-bench-data=PATH" in done.stdout) is said
+
+
 def test_several_gateways_with_folders_and_environments_of_their_own(tmp_path: Path) -> None:
     """What ``--tx ssh=…`` does on other machines, with this one standing for them."""
     folders = [tmp_path / name for name in ("north", "south")]

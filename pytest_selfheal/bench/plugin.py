@@ -159,7 +159,7 @@ class BenchPlugin:
         suite = self.suite
         head = f"self-heal benchmark: {suite.name}, {len(suite.tasks)} tasks from {suite.origin}, model {self.settings.model}"
         dropped = [record for record in suite.malformed if record.dropped]
-        lines = [head]
+        lines = [head, *_misread(self.config)]
         for kind, records in (
             ("left out", dropped),
             ("run with a remark", [r for r in suite.malformed if not r.dropped]),
@@ -217,6 +217,21 @@ class BenchPlugin:
             "coder_temperature": settings.coder_temperature if model else 0.0,
             "critic_temperature": settings.critic_temperature if critic else 0.0,
         }
+
+
+def _misread(config: pytest.Config) -> list[str]:
+    """What to say when the data's path, given as a word of its own, led pytest to another place for its ini file.
+
+    pytest looks before any plugin can tell it that the word is an option's value.
+    """
+    given, here = config.invocation_params.args, config.invocation_params.dir
+    place = config.inipath.parent if config.inipath is not None else config.rootpath
+    if "--selfheal-bench-data" not in given or here == place or (place in here.parents and config.inipath is not None):
+        return []
+    found = f"read {config.inipath}" if config.inipath is not None else "read no ini file"
+    return [
+        f"  pytest took the data's path for the place to look for its settings and {found}; write --selfheal-bench-data=PATH"
+    ]
 
 
 def _versions(settings: Settings) -> dict[str, str]:
