@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 
 from pytest_selfheal.propose.search.candidate import Candidate
+from pytest_selfheal.propose.search.data import KEY, LiveData
 from pytest_selfheal.propose.search.fork import Usage
 from pytest_selfheal.propose.search.harness import Harness
 from pytest_selfheal.propose.search.screen import (
@@ -24,6 +25,7 @@ from pytest_selfheal.propose.search.screen import (
     PLAUSIBLE,
     RUNNING,
     TIMEOUT,
+    UNTOUCHED,
     Screener,
     Task,
 )
@@ -37,6 +39,8 @@ SLOW_SHARE = 0.35
 LATE_SHARE = 0.15
 """Of the CPU time, for candidates that need a second, longer try."""
 SLOW_HEAP = 400
+BEHIND = 0.1
+"""Weight in the slow path of a value that was exchanged in a live process and changed nothing for the better."""
 CLIMB_AFTER = 0.15
 """Share of the budget that single edits have to themselves before partial successes are climbed as well."""
 CLIMB_QUANTUM = 48
@@ -129,6 +133,7 @@ class Search:
         self.pool: list[Partial] = []
         self._found: list[Plausible] = []
         self._seen: set[int] = set()
+        self._data: dict[str, LiveData | None] = {}
         self._late: list[Task] = []
         self._likely: list[tuple[float, int, Candidate]] = []
         self._slow: list[tuple[float, int, Candidate]] = []
@@ -255,9 +260,12 @@ class Search:
     def _compile(self, candidate: Candidate) -> Task | None:
         """The candidate ready for the screen; ``None`` when it is no Python, a duplicate, or for the slow path."""
         if not candidate.body_only or not self._harness.failing:
-            if " + " not in candidate.operator:
+            if " + " in candidate.operator:
+                return None
+            task = self._exchange(candidate) if self._harness.failing else None
+            if task is None:
                 self._queue_slow(candidate)
-            return None
+            return task
         source = self._sources[candidate.path]
         try:
             codes = source.compile(candidate)
@@ -274,6 +282,18 @@ class Search:
             return None
         return Task(candidate, live, codes)
 
+    def _exchange(self, candidate: Candidate) -> Task | None:
+        """A changed constant, class attribute or default as a task for the fast path; ``None`` for all else."""
+        path, source = self._absolute[candidate.path], self._sources[candidate.path]
+        if candidate.path not in self._data:
+            self._data[candidate.path] = LiveData.of(source, path, self._live.of(path, source.text))
+        data = self._data[candidate.path]
+        try:
+            parts = data.change(candidate) if data is not None else None
+        except (SyntaxError, ValueError, RecursionError, OverflowError, MemoryError):
+            return None
+        return Task(candidate, *parts) if parts is not None else None
+
     def _screen(self, batch: list[Task]) -> None:
         before = self.budget.spent
         self._screener.screen(batch)
@@ -285,6 +305,9 @@ class Search:
             self._take(task)
 
     def _take(self, task: Task) -> None:
+        if KEY in task.codes:
+            self._take_data(task)
+            return
         if task.status == PLAUSIBLE:
             self._confirm(task)
         elif task.status == NO_PLACE:
@@ -295,6 +318,13 @@ class Search:
             del self._late[200:]
         if task.status in (FAILED, TIMEOUT):
             self._remember(task)
+
+    def _take_data(self, task: Task) -> None:
+        """A pass is judged by a fresh import at once; all else waits for one behind what was not looked at yet."""
+        if task.status == PLAUSIBLE:
+            self._judge_fresh(task.candidate)
+        elif task.status != UNTOUCHED:
+            self._queue_slow(task.candidate, 1.0 if task.status == NO_PLACE else BEHIND)
 
     def _remember(self, task: Task) -> None:
         """A starting point for a second edit: one that came nearer, or, for want of such, one that is likely."""
@@ -340,16 +370,19 @@ class Search:
 
     # ------------------------------------------------------------------ slow path
 
-    def _queue_slow(self, candidate: Candidate) -> None:
+    def _queue_slow(self, candidate: Candidate, factor: float = 1.0) -> None:
         if self._slow_judge is None:
             return
-        heapq.heappush(self._slow, (-candidate.weight, next(self._counter), candidate))
+        heapq.heappush(self._slow, (-candidate.weight * factor, next(self._counter), candidate))
         if len(self._slow) > 2 * SLOW_HEAP:
             self._slow = heapq.nsmallest(SLOW_HEAP, self._slow)
 
     def _judge_slow(self) -> None:
-        assert self._slow_judge is not None
-        candidate = heapq.heappop(self._slow)[2]
+        self._judge_fresh(heapq.heappop(self._slow)[2])
+
+    def _judge_fresh(self, candidate: Candidate) -> None:
+        if self._slow_judge is None:
+            return
         before = self.budget.spent
         self.tried += 1
         if self._slow_judge(candidate):
