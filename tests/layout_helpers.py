@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import venv
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -52,13 +53,21 @@ class Environment:
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(self.site_packages)
 
-    def run(self, example: Example, *arguments: str, at: str = "", code: int = 1, plain: bool = True) -> Result:
-        """``pytest`` itself (no current folder on the path) unless ``plain`` is false."""
+    def run(
+        self,
+        example: Example,
+        *arguments: str,
+        at: str = "",
+        code: int = 1,
+        plain: bool = True,
+        prefix: Sequence[str] = (),
+    ) -> Result:
+        """``pytest`` itself (no current folder on the path) unless ``plain`` is false; ``prefix``: a command that starts it."""
         start = [
             "-c",
             "import sys, pytest; sys.path.pop(0) if sys.path[0] == '' else None; sys.exit(pytest.console_main())",
         ]
-        python = [str(self.python), *(start if plain else ["-m", "pytest"])]
+        python = [*prefix, str(self.python), *(start if plain else ["-m", "pytest"])]
         where = Example({}, example.folder / at)
         result = where.run(
             *FAST, *arguments, python=python, environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}, timeout=300

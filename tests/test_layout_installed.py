@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -164,3 +165,22 @@ def test_two_packages_in_one_repository(tmp_path: Path) -> None:
         ["git", "apply", "--check", *map(str, (result.run_dir / "patches").glob("0*.patch"))], cwd=example.folder
     )
     assert done.returncode == 0
+
+
+@pytest.mark.compat
+@pytest.mark.parametrize("sandbox", ["auto", "process"])
+def test_site_packages_that_cannot_be_written(tmp_path: Path, sandbox: str) -> None:
+    # A mount, since permissions are nothing to root.
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    environment = Environment(tmp_path / "env")
+    example = src(tmp_path / "p", **{".gitignore": "__pycache__/\n"}).git()
+    (environment.site_packages / "sums.pth").write_text(f"{example.folder / 'src'}\n")
+    installed = str(environment.site_packages)
+    mount = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", installed, installed, "--"]
+    if subprocess.run([*mount, "true"], capture_output=True).returncode:
+        pytest.skip("this system does not allow mounts")
+    writing = [*mount, "touch", str(environment.site_packages / "anything")]
+    assert subprocess.run(writing, capture_output=True).returncode != 0
+    result = environment.run(example, "--selfheal-sandbox", sandbox, prefix=mount)
+    healed(result, example, "src/sums/calc.py")
