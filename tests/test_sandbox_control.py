@@ -120,3 +120,31 @@ def test_a_test_that_really_fails_still_fails(tmp_path: Path):
     assert run.outcomes == {"test_it.py::test_wrong": "failed", "test_it.py::test_right": "passed"}
     assert run.tampered == ""
     assert [failure.exception for failure in run.failures] == ["AssertionError"]
+
+
+# As pytest-django does for the test cases of Django, which set up their database when they are called.
+RUNS_ITSELF = """
+import pytest
+from _pytest.unittest import TestCaseFunction
+
+
+@pytest.fixture(autouse=True, scope="class")
+def the_case_runs_itself(request):
+    original = TestCaseFunction.runtest
+    TestCaseFunction.runtest = lambda self: self.instance(result=self)
+    yield
+    TestCaseFunction.runtest = original
+"""
+
+
+def test_a_test_case_that_runs_itself(tmp_path: Path):
+    (tmp_path / "conftest.py").write_text(RUNS_ITSELF)
+    (tmp_path / "test_it.py").write_text(
+        "import unittest\n\n\nclass TestIt(unittest.TestCase):\n    def test_right(self):\n        self.assertTrue(1)\n\n"
+        "    def test_wrong(self):\n        self.assertTrue(0)\n"
+    )
+    with workshop_at(tmp_path) as workshop:
+        nodeids = ["test_it.py::TestIt::test_right", "test_it.py::TestIt::test_wrong"]
+        run = run_tests(workshop, workshop.pristine, nodeids, control=nodeids)
+    assert run.outcomes == {nodeids[0]: "passed", nodeids[1]: "failed"}
+    assert run.tampered == ""
