@@ -161,15 +161,18 @@ def finish(result: object) -> None:
 
 def _collect(fd: int, pid: int, deadline: float, usage: Usage) -> tuple[bytes, bool]:
     chunks: list[Any] = []
+    ended = False
     while True:
         remaining = deadline - time.monotonic()
-        if remaining <= 0:
+        if remaining <= 0 and not ended:
             return b"".join(chunks), False
-        ready, _, _ = select.select([fd], [], [], min(remaining, 0.1))
+        ready, _, _ = select.select([fd], [], [], 0.0 if ended else min(remaining, 0.1))
         if ready:
             data = os.read(fd, 1 << 16)
             if not data:
-                return b"".join(chunks), usage.reap(pid)
+                return b"".join(chunks), ended or usage.reap(pid)
             chunks.append(data)
-        elif usage.reap(pid, block=False):  # something it started holds the pipe open
+        elif ended:  # something it started holds the pipe open
             return b"".join(chunks), True
+        else:
+            ended = usage.reap(pid, block=False)  # what it wrote since the last look is still to be read
