@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from project_helpers import project_at
 
+from pytest_selfheal.testgen import summary
+from pytest_selfheal.testgen.common import Kept
 from pytest_selfheal.testgen.inside import select
 from pytest_selfheal.testgen.inside.lines import branching, taken
 from pytest_selfheal.testgen.inside.mutants import mutants
 from pytest_selfheal.testgen.inside.vary import Variation
-from pytest_selfheal.testgen.job import Argument, Case, Input
+from pytest_selfheal.testgen.job import Argument, Case, Found, Input, Target
 from pytest_selfheal.testgen.judge import refused
 from pytest_selfheal.testgen.place import Places
 from pytest_selfheal.testgen.targets import of_changes, of_lines
@@ -190,6 +192,25 @@ def test_names_are_imported_as_the_projects_tests_do(tmp_path: Path) -> None:
     where = places(tmp_path, {"shop/_impl.py": "", "tests/test_a.py": "from shop import add\nfrom other import mul\n"})
     assert where.imported_as(("shop._impl", "add")) == ("shop", "add")
     assert where.imported_as(("shop._impl", "mul")) == ("shop._impl", "mul")
+
+
+# --- report -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_report_tells_figures_before_and_after_and_why_tests_were_dropped() -> None:
+    target = Target("shop.py", "clamp")
+    found = Found(target, lines=4, lines_before=1, lines_after=3, missed=(7,), branches=2, branches_after=1)
+    found.mutants, found.killed_before, found.killed_after, found.killed_alone = 5, 1, 4, 3
+    kept = Kept(
+        tests={target.label: ["test_shop.py::test_a"]}, dropped={target.label: {"test_b": "fails now and then"}}
+    )
+    function = summary.entry(found, kept)
+    made = summary.report([function], "changed", ["test_shop.py"])
+    assert made["table"][1] == ["shop.py::clamp", "1 of 1", "1 → 3 of 4", "0 → 1 of 2", "1 → 4 of 5"]
+    assert "generated tests: 1 kept, 1 dropped" in made["words"]
+    assert "dropped test_b: fails now and then" in made["words"]
+    assert function["lines"] == {"total": 4, "before": 1, "after": 3, "missed": [7]}
+    assert function["mutants"]["killed_alone"] == 3
 
 
 # --- text -------------------------------------------------------------------------------------------------------------

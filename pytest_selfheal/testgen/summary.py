@@ -9,6 +9,10 @@ from pytest_selfheal.testgen.common import Kept
 from pytest_selfheal.testgen.job import Found
 
 
+MAX_DROPPED = 10
+"""So many dropped tests are told one by one."""
+
+
 def entry(found: Found, kept: Kept, outcome: str = "") -> dict[str, Any]:
     """One function, as JSON data. Figures after are those of the existing tests together with the kept ones."""
     label = found.target.label
@@ -73,7 +77,7 @@ def report(
 
 
 def words(functions: Sequence[dict[str, Any]], notes: Sequence[str] = ()) -> str:
-    """What the terminal says: a sentence of totals, and why functions have no tests."""
+    """What people are told: a sentence of totals, why functions have no tests, and which proposed tests were dropped and why."""
     if not functions:
         return " ".join(notes) or "No tests were generated: no function of the project was changed."
     kept, dropped = sum(f["kept"] for f in functions), sum(len(f["dropped"]) for f in functions)
@@ -84,6 +88,9 @@ def words(functions: Sequence[dict[str, Any]], notes: Sequence[str] = ()) -> str
         f"{with_tests} of {count} {'function has' if count == 1 else 'functions have'} tests"
     ]
     lines += [f"no test for {f['function']}: {f['reason']}" for f in functions if not f["kept"]][:20]
+    told = [d for f in functions if f["kept"] for d in f["dropped"]]
+    lines += [f"dropped {d['test']}: {d['reason']}" for d in told[:MAX_DROPPED]]
+    lines += [f"dropped {len(told) - MAX_DROPPED} more, see report.json"] if len(told) > MAX_DROPPED else []
     return "\n".join([*lines, *notes])
 
 
