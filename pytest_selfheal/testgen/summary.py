@@ -8,7 +8,6 @@ from typing import Any
 from pytest_selfheal.testgen.common import Kept
 from pytest_selfheal.testgen.job import Found
 
-
 MAX_DROPPED = 10
 """So many dropped tests are told one by one."""
 
