@@ -214,3 +214,14 @@ def test_wrap_that_the_function_uses_elsewhere_comes_before_the_others() -> None
     wraps = [family for family in FAMILIES if family.name == "wrap"]
     stream = generate({"m.py": source}, [Suspect("m.py", 0, "f", 1.0)], Context(), Priors({"wrap": 0.01}), wraps)
     assert [c.edits[0].text for c in itertools.islice(stream, 2)] == ["int(size)", "int(size)"]
+
+
+def test_an_operator_that_stumbles_does_not_end_the_search(caplog: pytest.LogCaptureFixture) -> None:
+    def stumbles(region: Region, context: Context) -> Iterator[Draft]:
+        yield Draft((Edit(0, 0, "# first\n"),), "stumbles", "first")
+        raise ValueError("edits overlap")
+
+    families = (Family("stumbles", stumbles), many("other", 3))
+    found = [c.family for c in candidates(CODE, suspect("outer"), families=families)]
+    assert found.count("other") == 3 and found.count("stumbles") == 1
+    assert "operator stumbles failed on outer" in caplog.text

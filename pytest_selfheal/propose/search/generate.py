@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ from pytest_selfheal.propose.search.operators import FAMILIES, Family
 from pytest_selfheal.propose.search.priors import Priors
 from pytest_selfheal.propose.search.source import Region, Source
 from pytest_selfheal.types import Suspect
+
+_log = logging.getLogger("pytest_selfheal")
 
 CAP = 6000
 HEAP = 20_000
@@ -128,7 +131,7 @@ def generate(
         urgent = urgency.get(item.name, 1.0)
         unread = place.region.unread
         text = source.text[slice(*place.region.span)] if item.name in _WRAPS else ""
-        drafts = list(itertools.islice(item.propose(place.region, context), CAP))
+        drafts = _drafts(item, place.region, context)
         sizes = Counter(_kind(draft.key) for draft in drafts)
         for draft in drafts:
             at = draft.at if draft.at >= 0 else draft.edits[0].start
@@ -150,6 +153,16 @@ def generate(
             closed = [entry for entry in heap if not isinstance(entry[3], Draft)]
             heap = heapq.nsmallest(HEAP, (entry for entry in heap if isinstance(entry[3], Draft))) + closed
             heapq.heapify(heap)
+
+
+def _drafts(family: Family, region: Region, context: Context) -> list[Draft]:
+    """What an operator yields; code that it stumbles over costs what it would still have yielded, not the search."""
+    found: list[Draft] = []
+    try:
+        found.extend(itertools.islice(family.propose(region, context), CAP))
+    except Exception:
+        _log.warning("operator %s failed on %s", family.name, region.qualname, exc_info=True)
+    return found
 
 
 def _habitual(draft: Draft, text: str) -> bool:

@@ -143,9 +143,10 @@ def _substituted(region: Region, node: ast.AST, text: str, start: int, context: 
         else []
     )
     body = getattr(node, "body", [])
+    visible = set(region.nodes)  # not what stands inside f-strings, where positions may be wrong
     for part in (*nodes, *body):
         for leaf in ast.walk(part):
-            if isinstance(leaf, (ast.Name, ast.Constant)) and not _fixed(source, leaf):
+            if isinstance(leaf, (ast.Name, ast.Constant)) and leaf in visible and not _fixed(source, leaf):
                 leaves.setdefault(source.segment(leaf), []).append(leaf)
     pool: list[str] = [n for n in region.names if n not in ("self", "cls")]
     pool += [
@@ -170,8 +171,10 @@ def _substituted(region: Region, node: ast.AST, text: str, start: int, context: 
 
 
 def _fixed(source: Source, leaf: ast.AST) -> bool:
-    """Names that are written to or called upon: a literal in their place would be no Python."""
-    return isinstance(getattr(leaf, "ctx", None), ast.Store) or isinstance(source.parent(leaf), ast.Attribute)
+    """Names that are written to or called upon, pieces of f-strings: a literal in their place would be no Python."""
+    return isinstance(getattr(leaf, "ctx", None), ast.Store) or isinstance(
+        source.parent(leaf), (ast.Attribute, ast.JoinedStr)
+    )
 
 
 def twins(region: Region, context: Context) -> Iterator[Draft]:
