@@ -100,6 +100,13 @@ def test_guard_is_about_what_stands_around_its_place() -> None:
     assert any("if not near:\n            raise ValueError" in text for text in found)
 
 
+def test_a_truth_value_is_asked_for_its_truth() -> None:
+    tests = "import pytest\ndef test():\n    with pytest.raises(ValueError):\n        f(0)"
+    found = variants("guard/raise", "def f(a):\n    known = isinstance(a, str)\n    g(known)\n    return a\n", tests)
+    assert any("if not known:\n" in text for text in found)
+    assert not any("known == 0" in text for text in found)
+
+
 def test_branches_with_f_strings_are_copied_as_a_whole() -> None:
     before = 'def f(kind, x):\n    if kind == "a":\n        raise ValueError(f"{kind} of {x}: {kind}")\n    return x\n'
     copied = '    if x == "a":\n        raise ValueError(f"{x} of {x}: {x}")\n    return x\n'

@@ -45,14 +45,14 @@ def atoms(
     names = subjects(region) if names is None else names
     kind = {n: kinds.variables.get(n, "any") for n in names}
     for n in names:
-        if kind[n] not in NUMBERS:
+        if kind[n] not in NUMBERS or kind[n] == "bool":
             yield f"not {n}", "empty", n
             yield n, "truthy", n
         if kind[n] == "any":
             yield f"{n} is None", "none", n
             yield f"{n} is not None", "notnone", n
     for n in names:
-        if kind[n] in NUMBERS or kind[n] == "any":
+        if (kind[n] in NUMBERS and kind[n] != "bool") or kind[n] == "any":
             for op in (
                 "== 0",
                 "<= 0",

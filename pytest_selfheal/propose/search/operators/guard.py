@@ -16,6 +16,8 @@ from pytest_selfheal.propose.search.operators.role import role
 from pytest_selfheal.propose.search.source import Region
 
 _ATOMS = 260
+_SIMPLE = frozenset({"empty", "truthy", "none", "zero"})
+"""Kinds of atoms that most checks of an argument are."""
 _DEFAULTS = {
     "list": "[]",
     "str": '""',
@@ -54,9 +56,8 @@ def raising(region: Region, context: Context) -> Iterator[Draft]:
                 code = f'if {text}:\n{step}raise {wanted}("{_message(text, subject)}")'
                 edit = insert(source, place, code)
                 if edit is not None:
-                    yield Draft(
-                        (edit,), f"guard/raise/{key}", f"raise {wanted} if {text}", 1.0 if place is first else 0.5
-                    )
+                    factor = (1.0 if place is first else 0.7) * (2.0 if key in _SIMPLE else 0.5)
+                    yield Draft((edit,), f"guard/raise/{key}", f"raise {wanted} if {text}", factor)
 
 
 def _message(text: str, subject: str) -> str:
