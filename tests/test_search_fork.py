@@ -31,3 +31,15 @@ def test_what_a_child_writes_while_the_parent_looks_away_is_read() -> None:
 def test_a_child_that_raises_or_takes_too_long_has_no_answer() -> None:
     assert fork.call(lambda: 1 // 0, 10.0, fork.Usage()) is None
     assert fork.call(lambda: time.sleep(5), 0.2, fork.Usage()) is None
+
+
+def test_a_child_of_a_child_keeps_its_own_pipe() -> None:
+    """The first child closes a descriptor; the second one's pipe gets that number, and must stay open."""
+    free, private = (os.open(os.devnull, os.O_RDONLY) for _ in range(2))
+    os.close(free)
+    usage = fork.Usage()
+    try:
+        inner = fork.call(lambda: fork.call(lambda: "deep", 10.0, usage, (private,)), 10.0, usage, (private,))
+    finally:
+        os.close(private)
+    assert inner == "deep"

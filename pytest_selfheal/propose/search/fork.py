@@ -127,7 +127,8 @@ def call(function: Callable[[], T], timeout: float, usage: Usage, close: tuple[i
     if pid == 0:
         try:
             os.close(read_end)
-            prepare_child(close)
+            # In a child of a child, the number of what was closed before may be that of the new pipe.
+            prepare_child(tuple(fd for fd in close if fd != write_end))
             _RESULT_FD.append(write_end)
             finish(function())
         except BaseException:

@@ -238,14 +238,14 @@ class Explorer:
 
 
 def _all_ways_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Cheap ones first, but before a second one of a way through the code the first one of each other way."""
+    """What tests do, then cheap ones, but before a second one of a way through the code the first one of each other way."""
     found: dict[frozenset[Branch], int] = {}
     order = []
     for candidate in sorted(candidates, key=lambda c: c.cost):
         way = candidate.answer.branches
         found[way] = found.get(way, -1) + 1
         order.append((found[way], candidate))
-    return [candidate for _, candidate in sorted(order, key=lambda pair: pair[0])]
+    return [candidate for _, candidate in sorted(order, key=lambda pair: (not pair[1].input.observed, pair[0]))]
 
 
 def _within(candidates: Sequence[Candidate], cpu_seconds: float) -> list[Candidate]:
