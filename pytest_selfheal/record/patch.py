@@ -65,7 +65,8 @@ def find_top(path: Path) -> tuple[Path, bool]:
 
 
 def list_files(top: Path) -> tuple[str, ...]:
-    """Files of the project below ``top``, relative, POSIX, sorted: tracked ones and untracked ones that are not ignored.
+    """Files of the project below ``top``, relative, POSIX, sorted: tracked ones and untracked ones that are not ignored;
+    bytecode caches never.
 
     Submodules and nested repositories are listed file by file; a symlink is listed as itself, never followed. Without
     git (or for a folder that is no top level) everything counts but caches, virtual environments and the like.
@@ -84,7 +85,10 @@ def list_files(top: Path) -> tuple[str, ...]:
             found.add(name)
         elif path.is_dir():  # a submodule or a nested repository
             found.update(f"{name.rstrip('/')}/{inner}" for inner in list_files(path))
-    return tuple(sorted(name for name in found if not name.startswith(".selfheal/")))
+    # Bytecode that nobody ignores would stand for source that a child compiles in another way.
+    return tuple(
+        sorted(name for name in found if not name.startswith(".selfheal/") and "__pycache__" not in name.split("/"))
+    )
 
 
 def _walk(top: Path) -> Iterable[str]:
