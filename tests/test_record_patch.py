@@ -227,9 +227,7 @@ def test_patches_of_one_file_are_combined(tmp_path: Path) -> None:
         combine([first], [FileChange("a.py", LONG, LONG.replace(b"line 5\n", b"cinq\n"))])
 
 
-def test_bytecode_that_nobody_ignores_is_no_file_of_the_project(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+def test_bytecode_that_nobody_ignores_is_no_file_of_the_project(repo: Tree) -> None:
     for name in ("a.py", "__pycache__/a.cpython-311.pyc", "pkg/__pycache__/b.cpython-311-pytest-9.2.0.pyc"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(b"x")
-    assert list_files(tmp_path) == ("a.py",)
+        repo.write(name, "")
+    assert list_files(repo.top) == ("a.py",)
