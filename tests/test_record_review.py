@@ -146,7 +146,12 @@ def test_in_ci_nobody_is_asked_even_on_a_terminal(tree: Tree, run: StoredRun) ->
 def test_a_run_that_nobody_can_answer_is_refused_before_anything_is_healed(tree: Tree) -> None:
     command = [sys.executable, "-m", "pytest", "--selfheal", "--selfheal-review", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, "-p", "no:asyncio"], cwd=tree.top, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        [*command, "-p", "no:asyncio"],
+        cwd=tree.top,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "nothing was healed: --selfheal-review asks" in done.stdout
