@@ -124,9 +124,9 @@ def git(folder: Path, *arguments: str) -> str:
 class Checkout:
     """One library: its unpacked distribution as a git repository, with an environment of its own."""
 
-    def __init__(self, library: Library, work: Path) -> None:
-        self.library = library
-        self.home = work / library.name
+    def __init__(self, subject: Library, work: Path) -> None:
+        self.subject = subject
+        self.home = work / subject.name
         self.python = str(self.home / "env" / "bin" / "python")
         self.tree = self.home / "tree"
         self.skip: list[str] = []
@@ -137,7 +137,7 @@ class Checkout:
         if not done.exists():
             shutil.rmtree(self.home, ignore_errors=True)  # of a start that was interrupted
             self.home.mkdir(parents=True)
-            name = f"{self.library.name}=={self.library.version}"
+            name = f"{self.subject.name}=={self.subject.version}"
             pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", "sdist"]
             must([*pip, name], self.home)
             [archive] = (self.home / "sdist").glob("*.tar.gz")
@@ -151,7 +151,7 @@ class Checkout:
             git(self.tree, "commit", "-q", "-m", "as published")
             venv.create(self.home / "env", with_pip=True)
             must([self.python, "-m", "pip", "install", "-q", "-e", "."], self.tree)
-            must([self.python, "-m", "pip", "install", "-q", str(ROOT), *self.library.needs], self.tree)
+            must([self.python, "-m", "pip", "install", "-q", str(ROOT), *self.subject.needs], self.tree)
             git(self.tree, "add", "-A")  # what installing made and git does not ignore
             git(self.tree, "commit", "-q", "-m", "installed")
             _, _, output = self.suite()
@@ -166,7 +166,7 @@ class Checkout:
         return done.returncode, time.monotonic() - started, done.stdout + done.stderr
 
     def files(self) -> list[Path]:
-        code = self.tree / self.library.code
+        code = self.tree / self.subject.code
         found = [code] if code.is_file() else sorted(code.rglob("*.py"))
         return [path for path in found if not re.search(r"(^|/)(tests?/|test_|conftest)", str(path.relative_to(code)))]
 
@@ -190,7 +190,7 @@ def tool_of(work: Path) -> str:
 def mutants(checkout: Checkout, tool: str, seed: int) -> Iterator[tuple[Path, bytes, str]]:
     """File, mutated bytes and operator, drawn without end; large files more often than small ones."""
     files = checkout.files()
-    draw = random.Random(f"{checkout.library.name} {seed}")
+    draw = random.Random(f"{checkout.subject.name} {seed}")
     while True:
         path = draw.choices(files, [file.stat().st_size + 1 for file in files])[0]
         arguments = [tool, "-c", MUTATE, str(path), str(draw.randrange(2**31))]
@@ -236,7 +236,7 @@ def measure(checkout: Checkout, path: Path, mutant: bytes, limit: float) -> dict
     line |= judged(checkout, path, original)
     if line["faults"]:
         line["outcome"] = "unclean"
-    (checkout.home / f"output-{checkout.library.name}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+    (checkout.home / f"output-{checkout.subject.name}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     return line
 
 

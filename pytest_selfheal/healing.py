@@ -141,7 +141,7 @@ class Healer:
             trace=run.event,
             note=self.progress.note,
         )
-        self._triage = Triage(self._models.can_write)
+        self._triage = Triage()
 
     def work(self, failures: Sequence[Failure]) -> str:
         """All stages; returns the run's stop word."""
@@ -364,12 +364,14 @@ class Healer:
         try:
             diagnosis = with_sources(diagnosis)
             outcome = self._triage.before(diagnosis, workshop)
-            if outcome is None:
-                unwritten = self._triage.stub(diagnosis, workshop) is not None
-                proposers = self._models.proposers(workshop, diagnosis, unwritten)
-                rounds = Rounds(self.tools(workshop), diagnosis, proposers)
-                outcome = self._triage.after(rounds.run(), workshop)
-            return outcome
+            if outcome is not None:
+                return outcome
+            stub = self._triage.stub(diagnosis, workshop)
+            if stub and not self._models.can_write:
+                words = f"{stub} is a stub that was never written; writing it needs a model: add --selfheal-model NAME."
+                return closed(diagnosis, "no_candidate", words)
+            proposers = self._models.proposers(workshop, diagnosis, stub is not None)
+            return self._triage.after(Rounds(self.tools(workshop), diagnosis, proposers).run(), workshop)
         except SelfhealError:
             raise  # the disk, the sandbox: it concerns every cause
         except Exception as error:  # a fault of ours in one cause must not cost the others

@@ -27,13 +27,9 @@ def closed(diagnosis: Diagnosis, reason: StopReason, words: str) -> Outcome:
 
 
 class Triage:
-    """Reads the sources of each workshop's pristine copy once.
+    """Reads the sources of each workshop's pristine copy once."""
 
-    ``writer``: a model or another plugin's proposer takes part, so that code can be written that was never there.
-    """
-
-    def __init__(self, writer: bool) -> None:
-        self.writer = writer
+    def __init__(self) -> None:
         self._texts: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
         self._lock = threading.Lock()
 
@@ -60,13 +56,6 @@ class Triage:
         if len(signals) >= doubt.ENOUGH:
             outcome = closed(diagnosis, "test_suspect", "Several signs say that the test is wrong, not the code.")
             return outcome.but(evidence=signals)
-        unwritten = self.stub(diagnosis, workshop)
-        if unwritten and not self.writer:
-            return closed(
-                diagnosis,
-                "no_candidate",
-                f"{unwritten} is a stub that was never written; writing it needs a model: add --selfheal-model NAME.",
-            )
         return None
 
     def stub(self, diagnosis: Diagnosis, workshop: Workshop) -> str | None:

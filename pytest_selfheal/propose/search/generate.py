@@ -35,13 +35,11 @@ CROWD = 100
 """Candidates of one kind in one function beyond which each counts less, by the root of how many times more there are."""
 HABIT = 3.0
 """Factor for a wrapped value that stands elsewhere in the function in just that form: one place was forgotten."""
+UNREAD = 3.0
+"""For a change that reads a parameter or variable which nothing else in its function reads: it was meant to be used."""
 _WRAPS = frozenset({"wrap", "rewrap", "project"})
 BOOST = 4.0
 """Operators' factors are clipped to this, so that a stream's bound is a bound."""
-
-
-UNREAD = 3.0
-"""For a change that reads a parameter or variable which nothing else in its function reads: it was meant to be used."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pytest_selfheal.propose.search.candidate import Candidate, Edit, apply
-from pytest_selfheal.propose.search.source import Source
+from pytest_selfheal.propose.search.source import Source, unread
 
 UNREAD = 0.25
 """A variable that was read before is not read any more."""
@@ -24,8 +24,6 @@ SAME_SIDES = 0.1
 
 LONG = 100_000
 """Characters of a file beyond which only changes inside one function are looked at."""
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def doubt_of(source: Source, candidate: Candidate) -> float:
@@ -61,22 +59,12 @@ def doubt(before: str, after: str) -> float:
 
 def _unread(tree: ast.Module) -> set[tuple[str, str]]:
     """(function, name) of the parameters and local variables that a function never reads."""
-    found: set[tuple[str, str]] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, _FUNCTIONS):
-            name = getattr(node, "name", "<lambda>")
-            bound: set[str] = set()
-            read: set[str] = set()
-            arguments = node.args
-            for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-                bound.add(argument.arg)
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Name):
-                    (read if isinstance(inner.ctx, ast.Load) else bound).add(inner.id)
-                elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
-                    bound.add(inner.target.id)
-            found |= {(name, unread) for unread in bound - read if not unread.startswith("_")}
-    return found
+    return {
+        (getattr(node, "name", "<lambda>"), name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for name in unread(node)
+    }
 
 
 def _twins(tree: ast.Module, kind: str) -> Iterator[str]:

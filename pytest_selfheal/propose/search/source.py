@@ -22,6 +22,18 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef)
 
 
+def unread(function: FunctionNode | ast.Lambda) -> set[str]:
+    """Parameters and local variables that nothing in a function reads; names with ``_`` in front say that they are not."""
+    arguments = function.args
+    bound = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    bound |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a}
+    read = {"self", "cls"}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+    return {name for name in bound - read if not name.startswith("_")}
+
+
 class Region:
     """The part of a source that one round of operators works on: a function with its body, or the module level."""
 
@@ -109,11 +121,7 @@ class Region:
         """Matches parameters and local variables that are never read in a function; ``None`` where all are."""
         if isinstance(self.node, ast.Module):
             return None
-        bound, read = set(self.parameters), set[str]()
-        for node in ast.walk(self.node):
-            if isinstance(node, ast.Name):
-                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-        left = sorted(name for name in bound - read if not name.startswith("_") and name not in ("self", "cls"))
+        left = sorted(unread(self.node))
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, left))})\b") if left else None
 
     @cached_property
