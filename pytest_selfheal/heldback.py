@@ -40,6 +40,11 @@ def weighed(verdict: Verdict, held: frozenset[str], misses: int) -> Verdict:
         words = "confidence is medium at most, since another change fitted the tests until cases kept back refuted it"
         return replace(verdict, confidence=lower(verdict.confidence, "medium"), reason=f"{verdict.reason}; {words}")
     if held:
-        words = f"{len(held)} cases that were kept back from the search pass as well"
+        what = (
+            "a case that was kept back from the search passes"
+            if len(held) == 1
+            else (f"{len(held)} cases that were kept back from the search pass")
+        )
+        words = f"{what} as well"
         return replace(verdict, reason=f"{verdict.reason}; {words}")
     return verdict
