@@ -222,3 +222,23 @@ def test_odd_failures_have_a_prompt(tmp_path: Path) -> None:
     ):
         found = cause(tmp_path, failures=(failed,), suspects=(Suspect("gone.py", 5, "", 1.0),))
         assert compose(found, gather(found), [], (), Settings(), count)
+
+
+def test_a_test_module_that_fails_outside_of_any_function_is_shown_with_what_it_imports(tmp_path: Path):
+    long = "\n\n".join(f"def filler_{n}():\n    return {n}" for n in range(40))
+    files: dict[str, str | bytes] = {
+        "shop.py": "def price():\n    return 3\n",
+        "tools.py": f"def first(a, b=1):\n    return a\n\n\n{long}\n",
+        "unused.py": "def never():\n    pass\n",
+        "test_shop.py": "from shop import *\nimport tools\n\nbasket = Basket(2)\n\n\ndef test_it():\n    assert basket\n",
+    }
+    frame = Frame("test_shop.py", 4, "<module>", "basket = Basket(2)")
+    raised = Raised("NameError", "name 'Basket' is not defined", (frame,))
+    failed = Failure("test_shop.py", "collect", (raised,), path="test_shop.py")
+    context = gather(cause(tmp_path, files, failures=(failed,), suspects=()))
+    forms = {section.title: section.forms[0] for section in context.sections}
+    assert "basket = Basket(2)" in forms["Test module: test_shop.py"]
+    assert "def price():" in forms["File: shop.py"]
+    assert "first(a, b=1)" in forms["Related signatures"]
+    assert context.shown == ("shop.py", "tools.py")
+    assert "never" not in "".join(forms.values())

@@ -211,6 +211,10 @@ def test_what_changes_nothing_is_not_run(reply: str, tmp_path: Path) -> None:
     assert [attempt.verdict for attempt in attempts] == ["duplicate", "duplicate"]
     assert attempts[0].reason == "the patch changes nothing"
     assert "changes nothing" in model.requests[1].last
+    # Models repeat what they read, so the idea behind it is not quoted; and what came again is asked for more warmly.
+    assert "gross subtracts" not in model.requests[1].last
+    assert "has to differ" in model.requests[1].last
+    assert [request.body["temperature"] for request in model.requests] == [0.0, 0.6]
 
 
 def test_the_same_patch_again_is_not_run_and_the_model_hears_of_it(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ ORDINARY = (
     "parser.add_argument('--password', help='ask for it'); parser.add_argument('--token-type')",
     "usage: tool [-u USER] [--token TOKEN_FILE_NAME]",
     "https://user@example.org/path?x=1 and http://localhost:8080/",
+    "assert digits_last('Send4quick19brown803foxjumps56over') == 'Sendquickbrownfoxjumpsover41980356'",
 )
 
 

@@ -66,13 +66,18 @@ def gather(diagnosis: Diagnosis, roots: Sequence[str] = ()) -> Context:
     test = _test(code, failure, test_path)
     fixtures = code.fixtures(test_path, test.one) if test else []
     suspects = _suspects(diagnosis, code, test, fixtures, test_path)
+    imported = [] if suspects or diagnosis.suspects else _imported(code, test_path)
     sections = [Section("Failure", (_failure(diagnosis),), 0)]
     if test is not None:
         sections.append(Section(f"Test: {test.label}", _whole(code, test, _lines_in(failure, prefix, test)), 2))
+    elif (file := code.file(test_path)) is not None:
+        sections.append(Section(f"Test module: {test_path}", _around(file, _lines_of(failure, prefix, test_path)), 2))
     sections.append(Section("Traceback", _traceback(failure, prefix), 3))
-    sections += _code(code, suspects, diagnosis)
-    shown = tuple(dict.fromkeys([*(place.path for place in suspects), *_module_level(diagnosis, suspects)]))
-    related = _related(code, suspects, shown, test)
+    sections += _code(code, suspects, diagnosis, imported)
+    shown = tuple(dict.fromkeys([*(place.path for place in suspects), *_module_level(diagnosis, suspects), *imported]))
+    related = _related(code, suspects, shown, test) or [
+        f"- {signature(Place(path, one))}" for path in imported for one in _definitions(code, path)
+    ]
     if related:
         sections.append(Section("Related signatures", ("\n".join(related), "\n".join(related[:8])), 6))
     if fixtures:
@@ -166,9 +171,14 @@ def _test(code: Codebase, failure: Failure, path: str) -> Place | None:
 
 
 def _lines_in(failure: Failure, prefix: str, place: Place) -> list[int]:
-    frames = [frame for link in failure.chain for frame in link.frames]
-    inside = [f.line for f in frames if posixpath.normpath(posixpath.join(prefix, f.path)) == place.path]
+    inside = _lines_of(failure, prefix, place.path)
     return [line for line in inside if place.one.first <= line <= place.one.last] or [place.one.first]
+
+
+def _lines_of(failure: Failure, prefix: str, path: str) -> list[int]:
+    """Lines of a file that the traceback goes through."""
+    frames = [frame for link in failure.chain for frame in link.frames]
+    return [f.line for f in frames if posixpath.normpath(posixpath.join(prefix, f.path)) == path]
 
 
 # --- code -------------------------------------------------------------------------------------------------------------
@@ -196,6 +206,17 @@ def _line_text(failure: Failure) -> str:
     return " ".join(frame.source for link in failure.chain for frame in link.frames)
 
 
+def _imported(code: Codebase, test_path: str) -> list[str]:
+    """What a test module that fails outside of any function imports: all that is known of where the fault may be."""
+    files = dict.fromkeys(path for path, _ in code.imports(test_path).values())
+    return [path for path in files if not _is_test(path, test_path)][:SUSPECTS]
+
+
+def _definitions(code: Codebase, path: str) -> tuple[Named, ...]:
+    file = code.file(path)
+    return file.definitions if file else ()
+
+
 def _is_test(path: str, test_path: str) -> bool:
     name = posixpath.basename(path)
     return path == test_path or name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
@@ -206,13 +227,15 @@ def _module_level(diagnosis: Diagnosis, suspects: Sequence[Place]) -> list[str]:
     return [suspect.path for suspect in diagnosis.suspects[:10] if suspect.path not in covered]
 
 
-def _code(code: Codebase, suspects: Sequence[Place], diagnosis: Diagnosis) -> Iterator[Section]:
+def _code(
+    code: Codebase, suspects: Sequence[Place], diagnosis: Diagnosis, imported: Sequence[str]
+) -> Iterator[Section]:
     """Suspect functions whole, file by file; lines outside of functions as an excerpt."""
     by_path: dict[str, list[Place]] = {}
     for place in suspects:
         by_path.setdefault(place.path, []).append(place)
     lines = {path: [s.line for s in diagnosis.suspects if s.path == path] for path in _paths(diagnosis, by_path)}
-    for rank, path in enumerate(dict.fromkeys([*lines, *by_path])):
+    for rank, path in enumerate(dict.fromkeys([*lines, *by_path, *imported])):
         file = code.file(path)
         if file is None:
             continue
@@ -297,6 +320,14 @@ def _module_names(file: SourceFile, places: Sequence[Place]) -> str:
         if names & used:
             kept.append("\n".join(file.lines[node.lineno - 1 : node.end_lineno]))
     return "\n".join(kept)
+
+
+def _around(file: SourceFile, lines: Sequence[int]) -> tuple[str, ...]:
+    """The lines of a module that fails outside of any function."""
+    forms = [_fenced(_excerpt(file, lines or [1], reach)) for reach in (EXCERPT, 12, 4)]
+    return tuple(
+        dict.fromkeys([_fenced(file.text.strip("\n")), *forms] if len(file.lines) <= WHOLE_FILE_LINES else forms)
+    )
 
 
 def _whole(code: Codebase, place: Place, lines: Sequence[int]) -> tuple[str, ...]:

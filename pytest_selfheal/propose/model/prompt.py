@@ -105,8 +105,8 @@ def _attempts(diagnosis: Diagnosis, attempts: Sequence[Attempt]) -> tuple[str, .
     before: Failure = diagnosis.failure
     full, brief = [], []
     for attempt in attempts:
-        # A reply without a usable patch is not quoted: models repeat what they read.
-        idea = "" if attempt.verdict == "malformed" else attempt.diagnosis
+        # A reply without a patch of its own is not quoted: models repeat what they read.
+        idea = "" if attempt.verdict in ("malformed", "duplicate") else attempt.diagnosis
         head = f"Attempt {attempt.n}: {idea}".rstrip(": ")
         after = _what_happened(attempt, before)
         if attempt.result is not None and attempt.result.still_failing:
@@ -115,6 +115,11 @@ def _attempts(diagnosis: Diagnosis, attempts: Sequence[Attempt]) -> tuple[str, .
         full.append(f"{head}{diff}\n{after}")
         brief.append(f"{head}\n{after}")
     end = "\nDo not repeat these. What do they have in common, and what was overlooked? Try a different approach."
+    if attempts[-1].verdict == "duplicate":
+        end += (
+            "\nAt least one line has to differ this time. Follow the failing call through the code line by line, find the"
+            " first line that gives a wrong value, and write that line differently."
+        )
     return (
         "\n\n".join(full) + "\n" + end,
         "\n\n".join([*brief[:-1], full[-1]]) + "\n" + end,
@@ -127,7 +132,7 @@ _WORDS = {
     "regressed": "The failing test passed, but other tests broke.",
     "guarded": "The patch was refused before it ran.",
     "malformed": "The reply could not be used.",
-    "duplicate": "The patch was not run: it changes nothing, or repeats an earlier one.",
+    "duplicate": "Nothing was run: the code that came back was the code above, or an earlier attempt, unchanged.",
     "error": "The patch could not be judged.",
     "healed": "The tests pass, but the patch was not accepted.",
 }

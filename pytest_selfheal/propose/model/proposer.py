@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("pytest_selfheal.model")
 
 HEAT = 0.3
-"""How much the temperature rises with each round, and with each parallel sample."""
+"""How much the temperature rises with each round, each parallel sample, and each patch that changed nothing or came again."""
 HOTTEST = 1.0
 SHRUNK = 0.5
 """What the second prompt may have of the first one's tokens when the provider found that too long."""
@@ -151,7 +151,8 @@ class ModelProposer:
         result = _Round()
         about = {"id": cause.diagnosis.id, "role": "coder", "round": n, "sample": sample}
         paid = PaidChat(cause.chat, self.budget, self._redactor, self._trace, about)
-        temperature = min(HOTTEST, self.settings.coder_temperature + HEAT * (n - 1 + sample))
+        repeats = sum(attempt.proposer == self.name and attempt.verdict == "duplicate" for attempt in history)
+        temperature = min(HOTTEST, self.settings.coder_temperature + HEAT * (n - 1 + sample + repeats))
         messages = self._prompt(cause, history)
         try:
             said = self._ask(result, paid, messages, cause, temperature)
