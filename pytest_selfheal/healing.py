@@ -25,7 +25,7 @@ from pytest_selfheal.models import Models
 from pytest_selfheal.project import Project
 from pytest_selfheal.rounds import Rounds, Tools
 from pytest_selfheal.settings import Settings
-from pytest_selfheal.surroundings import PytestHooks, progress_of, signals_interrupt
+from pytest_selfheal.surroundings import PytestHooks, parsing_is_quiet, progress_of, signals_interrupt
 from pytest_selfheal.triage import Triage, closed
 from pytest_selfheal.types import Diagnosis, Failure, Outcome, RunReport
 
@@ -45,7 +45,7 @@ def heal_run(
     report whose ``stop`` is ``interrupted``. Raises :class:`pytest_selfheal.errors.SelfhealError` when it cannot start.
     """
     process.allow_starting()
-    with signals_interrupt():
+    with signals_interrupt(), parsing_is_quiet():
         return _heal_run(failures, project, settings, config, exit_status)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,6 +47,16 @@ def progress_of(config: Any) -> Any:
     from pytest_selfheal.record.progress import Progress
 
     return Progress(config)
+
+
+@contextlib.contextmanager
+def parsing_is_quiet() -> Iterator[None]:
+    """What the compiler warns of in the code that is read (``"\\d"``, ``x is 1``) is not said, and is no error under
+    ``-W error``: it is the business of the project's own runs."""
+    with warnings.catch_warnings():
+        for category in (SyntaxWarning, DeprecationWarning, PendingDeprecationWarning):
+            warnings.simplefilter("ignore", category)
+        yield
 
 
 @contextlib.contextmanager

@@ -113,6 +113,17 @@ def test_malformed_records_are_reported_and_the_rest_runs(tmp_path: Path, line: 
     assert words in record.reason and record.dropped
 
 
+def test_what_the_compiler_only_warns_of_is_no_malformed_record(tmp_path: Path) -> None:
+    """Warnings are errors in this very run, and may be in the user's."""
+    path = tmp_path / "tasks.jsonl"
+    code = "import re\ndef digits(text):\n    return re.findall('\\d', text) if len(text) is not 0 else []\n"
+    record = {"task_id": 1, "text": "Find digits.", "code": code, "test_list": ["assert digits('a1') == ['1']"]}
+    path.write_text(json.dumps(record), "utf-8")
+    loaded = suites.load(Settings(bench="mbpp", bench_data=str(path)))
+    assert len(loaded.tasks) == 1
+    assert not loaded.malformed
+
+
 def test_an_id_that_comes_twice_is_reported(tmp_path: Path) -> None:
     first = records("humanevalfix")[0]
     suite = load("humanevalfix", written(tmp_path, [first, first]))

@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_selfheal.bench.task import Answer, Malformed, Suite, Task, Visible
 from pytest_selfheal.errors import UsageError
 from pytest_selfheal.settings import Settings
+from pytest_selfheal.surroundings import parsing_is_quiet
 
 Loaded = tuple[list[tuple[Task, Answer]], list[Malformed]]
 Loader = Callable[[Path, Visible], Loaded]
@@ -28,7 +29,8 @@ def load(settings: Settings) -> Suite:
     name = settings.bench or ""
     path, origin = hub.locate(name, settings.bench_data)
     load_pairs: Loader = importlib.import_module(f"pytest_selfheal.bench.suites.{name}").load
-    pairs, malformed = load_pairs(path, settings.bench_visible)
+    with parsing_is_quiet():
+        pairs, malformed = load_pairs(path, settings.bench_visible)
     pairs, malformed = _unique(pairs, malformed)
     if not pairs:
         why = f" ({malformed[0].task_id}: {malformed[0].reason})" if malformed else ""
