@@ -12,11 +12,13 @@ import platform
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from pytest_selfheal.record import words
 from pytest_selfheal.record.diff import Hunk, parse
 from pytest_selfheal.record.message import money, reproduce
+from pytest_selfheal.record.report import rootdir_prefix
 from pytest_selfheal.types import Attempt, Outcome, RunReport
 
 _UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -35,11 +37,12 @@ def render(report: RunReport, hide: Hide = str, events: Iterable[Mapping[str, An
     from pytest_selfheal import __version__
 
     environment, css, script = _assets()
+    prefix = rootdir_prefix(Path(report.rootdir), Path(report.top)) if report.top and report.rootdir else ""
     page = environment.get_template("report.html.j2")
     html: str = page.render(
         report=report,
         totals=words.totals(report),
-        causes=[_cause(outcome, hide) for outcome in report.outcomes],
+        causes=[_cause(outcome, hide, prefix) for outcome in report.outcomes],
         timeline=_timeline(report, events),
         cost=money(report.usage.cost_usd),
         tokens=report.usage.prompt_tokens + report.usage.completion_tokens,
@@ -80,8 +83,8 @@ def fit(text: str) -> str:
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _cause(outcome: Outcome, hide: Hide) -> dict[str, Any]:
-    """What the template needs of one cause, redacted."""
+def _cause(outcome: Outcome, hide: Hide, prefix: str) -> dict[str, Any]:
+    """What the template needs of one cause, redacted. ``prefix``: the way from the top to pytest's rootdir."""
     diagnosis, patch, verdict = outcome.diagnosis, outcome.patch, outcome.verdict
     failure = diagnosis.failure
     healed = outcome.status == "healed"
@@ -117,10 +120,11 @@ def _cause(outcome: Outcome, hide: Hide) -> dict[str, Any]:
         "attempts": [_attempt(attempt, hide) for attempt in outcome.attempts[:_ATTEMPT_LIMIT]],
         "more_attempts": max(0, len(outcome.attempts) - _ATTEMPT_LIMIT),
         "candidates": outcome.candidates_tried,
+        "tried": f"{outcome.candidates_tried:,} candidate{'' if outcome.candidates_tried == 1 else 's'} tried",
         "seconds": outcome.seconds,
         "cost": money(outcome.usage.cost_usd),
         "tokens": outcome.usage.prompt_tokens + outcome.usage.completion_tokens,
-        "reproduce": reproduce(diagnosis.nodeids),
+        "reproduce": reproduce(diagnosis.nodeids, prefix),
         "generated": outcome.generated_tests,
     }
 
@@ -182,7 +186,7 @@ def _rows(hunk: Hunk, path: str) -> list[tuple[str, str, Any, str, Any]]:
 
 
 def _coloured(lines: Sequence[bytes], path: str) -> list[Any]:
-    """Each line as HTML. A hunk may start inside a string; the colours are then off, the text never is."""
+    """Each line as HTML; the colours are a guess where a hunk starts inside a string, the text never is."""
     from markupsafe import Markup
     from pygments import highlight
     from pygments.util import ClassNotFound
@@ -192,10 +196,21 @@ def _coloured(lines: Sequence[bytes], path: str) -> list[Any]:
         lexer = _lexer(path)
     except ClassNotFound:
         lexer = _lexer("x.txt")
-    html = highlight("\n".join(texts) + "\n", lexer, _formatter()).split("\n")
-    if len(html) - 1 != len(texts):  # a lexer that drops or joins lines would show the wrong text
+    before = ['"""'] if path.endswith((".py", ".pyi")) and _starts_in_docstring(texts) else []
+    html = highlight("\n".join([*before, *texts]) + "\n", lexer, _formatter()).split("\n")[len(before) : -1]
+    if len(html) != len(texts):  # a lexer that drops or joins lines would show the wrong text
         return list(texts)
-    return [Markup(line) for line in html[:-1]]
+    return [Markup(line) for line in html]
+
+
+def _starts_in_docstring(lines: Sequence[str]) -> bool:
+    """Whether the first triple quote of a hunk ends a docstring that began before it, as far as one can tell."""
+    first = next((number for number, line in enumerate(lines) if '"""' in line), None)
+    if first is None or sum(line.count('"""') for line in lines) % 2 == 0:
+        return False
+    before, after = lines[first].split('"""', 1)
+    above = next((line for line in reversed(lines[:first]) if line.strip()), "")
+    return not after.strip() and not (before.strip() or above.rstrip()).endswith((":", "(", "=", ","))
 
 
 @lru_cache(maxsize=1)
@@ -217,12 +232,17 @@ def _colours() -> str:
 
     def of(style: str, scope: str) -> str:
         rules = HtmlFormatter(style=style).get_style_defs(f"{scope} .code")
-        # The page decides on backgrounds.
-        return "\n".join(rule for rule in rules.splitlines() if "background" not in rule and "line-height" not in rule)
+        # The page decides on backgrounds, and a hunk that begins inside a string is no fault of the code.
+        unwanted = ("background", "line-height", ".err ")
+        return "\n".join(rule for rule in rules.splitlines() if not any(word in rule for word in unwanted))
 
+    # Styles whose every colour is readable on the page's red and green; paper is white whatever the screen was.
     dark = of("github-dark", ":root[data-theme=dark]")
     system = of("github-dark", ":root:not([data-theme=light])")
-    return f"\n{of('default', ':root')}\n{dark}\n@media screen and (prefers-color-scheme: dark) {{\n{system}\n}}\n"
+    return (
+        f"\n{of('xcode', ':root')}\n@media screen {{\n{dark}\n}}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{\n{system}\n}}\n"
+    )
 
 
 # --- timeline --------------------------------------------------------------------------------------------------------
@@ -242,13 +262,14 @@ def _timeline(report: RunReport, events: Iterable[Mapping[str, Any]]) -> dict[st
         if id not in ends:
             continue
         start = max(0.0, ends[id] - outcome.seconds)
+        width = max(3.0, 1000 * (ends[id] - start) / last)
         ticks = [(1000 * float(e["t"]) / last, str(e.get("verdict"))) for e in attempts if e.get("id") == id]
         bars.append(
             {
                 "id": id,
                 "healed": outcome.status == "healed",
-                "x": 1000 * start / last,
-                "width": max(3.0, 1000 * (ends[id] - start) / last),
+                "x": min(1000 * start / last, 1000 - width),  # what took no time at the end shows as well
+                "width": width,
                 "ticks": ticks,
                 "told": f"{outcome.seconds:.1f} s, {outcome.candidates_tried} candidates, {money(outcome.usage.cost_usd)}",
             }
@@ -258,4 +279,5 @@ def _timeline(report: RunReport, events: Iterable[Mapping[str, Any]]) -> dict[st
         spent += float(event.get("cost_usd") or 0.0)
         line.append((1000 * float(event["t"]) / last, spent))
     points = " ".join(f"{x:.1f},{60 - 56 * cost / spent:.1f}" for x, cost in [*line, (1000.0, spent)]) if spent else ""
-    return {"bars": bars, "seconds": last, "money": points, "spent": money(spent), "height": 18 * len(bars)}
+    unknown = any(event.get("cost_usd", 0.0) is None for event in attempts)
+    return {"bars": bars, "seconds": last, "money": points, "spent": f"{'at least ' if unknown else ''}{money(spent)}"}

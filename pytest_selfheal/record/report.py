@@ -40,7 +40,7 @@ def write_outcome(run: Run, outcome: Outcome, project: Place) -> Outcome:
     Raises :class:`RecordError` (disk full, read-only) or, for a patch that is not what it says, the prover's error.
     """
     name = file_name(outcome)
-    prefix = rootdir_prefix(project)
+    prefix = rootdir_prefix(project.rootdir, project.top)
     patch = outcome.patch
     if outcome.status == "healed" and patch is not None:
         prove(patch.changes, make_diff(patch.changes))
@@ -227,10 +227,10 @@ def changed_place(changes: Iterable[FileChange]) -> tuple[str, int] | None:
     return None
 
 
-def rootdir_prefix(project: Place) -> str:
+def rootdir_prefix(rootdir: Path, top: Path) -> str:
     """The way from the top to rootdir, POSIX; empty when they are the same."""
     try:
-        relative = project.rootdir.relative_to(project.top).as_posix()
+        relative = rootdir.relative_to(top).as_posix()
     except ValueError:
         return ""
     return "" if relative == "." else relative

@@ -5,13 +5,16 @@
   const search = document.getElementById("search");
   const buttons = [...document.querySelectorAll("[data-filter]")];
   let status = "all", at = -1;
-  const words = new Map([...causes, ...rows].map((element) => [element, element.textContent.toLowerCase()]));
+  const words = causes.map((cause, n) => `${rows[n].textContent}\n${cause.textContent}`.toLowerCase());
   const filter = () => {
     const wanted = search.value.trim().toLowerCase();
-    for (const [element, text] of words) {
-      const right = status === "all" || element.dataset.status === status;
-      element.classList.toggle("hidden", !right || !text.includes(wanted));
-    }
+    let found = 0;
+    causes.forEach((cause, n) => {
+      const right = (status === "all" || cause.dataset.status === status) && words[n].includes(wanted);
+      for (const element of [cause, rows[n]]) element.classList.toggle("hidden", !right);
+      found += right;
+    });
+    document.getElementById("nothing").classList.toggle("hidden", found > 0 || !causes.length);
   };
   for (const button of buttons) {
     button.addEventListener("click", () => {
@@ -27,11 +30,15 @@
   };
   addEventListener("hashchange", open);
   open();
+  const here = () => {
+    const focused = document.activeElement?.closest(".cause");
+    if (focused) at = causes.indexOf(focused);
+    return at;
+  };
   const go = (step) => {
     const shown = causes.filter((cause) => !cause.classList.contains("hidden"));
     if (!shown.length) return;
-    const here = shown.indexOf(causes[at]);
-    const next = shown[Math.min(shown.length - 1, Math.max(0, here + step))];
+    const next = shown[Math.min(shown.length - 1, Math.max(0, shown.indexOf(causes[here()]) + step))];
     for (const cause of causes) cause.classList.toggle("at", cause === next);
     at = causes.indexOf(next);
     next.scrollIntoView({ block: "start" });
@@ -43,7 +50,7 @@
     const keys = {
       j: () => go(1),
       k: () => go(-1),
-      o: () => { if (at >= 0) causes[at].open = !causes[at].open; },
+      o: () => { if (here() >= 0) causes[at].open = !causes[at].open; },
       a: () => { const close = causes.every((cause) => cause.open); for (const cause of causes) cause.open = !close; },
       "/": () => search.focus(),
     };
@@ -54,5 +61,10 @@
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
   });
-  addEventListener("beforeprint", () => { for (const details of document.querySelectorAll("details")) details.open = true; });
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => { for (const details of opened) details.open = false; });
 })();
