@@ -434,7 +434,7 @@ def _contradictions(settings: Settings) -> None:
                 f"--selfheal-{name} does nothing without --selfheal: add it, or use 'selfheal {name}' for an earlier run."
             )
     if settings.model_params or settings.prices:
-        from pytest_selfheal.propose.model.chat import validate
+        from pytest_selfheal.propose.model.params import validate
 
         validate(settings)
     if settings.bench_data not in (None, "sample") and not Path(str(settings.bench_data)).exists():

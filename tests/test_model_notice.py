@@ -12,7 +12,8 @@ from model_helpers import connections, settings
 
 from pytest_selfheal.errors import UsageError
 from pytest_selfheal.propose.model import check_model, host_notice, validate, worst_case
-from pytest_selfheal.propose.model.chat import Chat, read_env_file
+from pytest_selfheal.propose.model.chat import Chat
+from pytest_selfheal.propose.model.params import read_env_file
 from pytest_selfheal.settings import Settings, resolve
 from pytest_selfheal.testing import ScriptedModel
 
@@ -136,7 +137,7 @@ assert "litellm" not in sys.modules
 def refuse(*args, **kwargs): raise SystemExit("a connection was opened")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
 before = dict(os.environ)
-from pytest_selfheal.propose.model.chat import library
+from pytest_selfheal.propose.model.library import library
 assert library().model_cost
 assert library().token_counter(model="anthropic/claude-sonnet-4-5", messages=[{"role": "user", "content": "x"}])
 assert library().token_counter(model="gpt-4o", messages=[{"role": "user", "content": "x"}])

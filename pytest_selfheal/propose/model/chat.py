@@ -1,7 +1,6 @@
 """The only door to litellm: one question, one answer, its price; every exception translated.
 
-litellm takes seconds to import, fetches a price map, reads ``.env`` files and prints advertisements unless told not to;
-all of that is settled in :func:`library`. Nothing here retries except a rate limit, within bounds.
+Nothing here retries except a rate limit, within bounds.
 """
 
 from __future__ import annotations
@@ -10,29 +9,25 @@ import contextlib
 import difflib
 import fnmatch
 import hashlib
-import importlib
 import json
 import logging
 import os
 import re
-import sys
 import threading
 import time
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_selfheal.errors import UsageError
 from pytest_selfheal.propose.model.errors import (
-    CallFailed,
-    LibraryMissing,
     RateLimited,
     TimedOut,
     UnusableAnswer,
     translate,
 )
+from pytest_selfheal.propose.model.library import library
+from pytest_selfheal.propose.model.params import Price, read_env_file, read_params, read_prices
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Usage
 
@@ -45,34 +40,7 @@ LONGEST_WAIT = 60.0
 """A provider that asks for a longer pause than this has answered no."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 _NO_KEY = "no-key"
-_KEY_NAMES = (
-    "*_API_KEY",
-    "*_API_BASE",
-    "*_BASE_URL",
-    "*_API_VERSION",
-    "*_TOKEN",
-    "AWS_*",
-    "AZURE_*",
-    "GOOGLE_*",
-    "VERTEX*",
-)
-
-_NOISY = r"(litellm|openai|httpx|httpcore|pydantic|anyio|aiohttp|tiktoken|tokenizers|huggingface_hub|boto3|botocore|google)\b"
-
 _CREDENTIAL = re.compile(r"key|token|secret|passw|credential|header|auth", re.I)
-
-_import_lock = threading.Lock()
-
-
-@dataclass(frozen=True)
-class Price:
-    """USD per token."""
-
-    input: float
-    output: float
-
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        return prompt_tokens * self.input + completion_tokens * self.output
 
 
 @dataclass(frozen=True)
@@ -86,44 +54,6 @@ class Answer:
     seconds: float
     id: str = ""
     cached: bool = False
-
-
-def library() -> Any:
-    """litellm, imported on first use: no network, no ``.env``, no advertisements, no telemetry.
-
-    Raises :class:`LibraryMissing`.
-    """
-    _silence()
-    with _import_lock:
-        wanted = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
-        before = {name: os.environ.get(name) for name in wanted}
-        os.environ.update(wanted)
-        try:
-            litellm: Any = importlib.import_module("litellm")
-        except Exception as error:
-            raise LibraryMissing(f"litellm cannot be imported ({error}); {LibraryMissing.advice}.") from error
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
-        litellm.suppress_debug_info = True
-        litellm.telemetry = False
-        litellm.drop_params = True
-        # Counting tokens would otherwise ask a hub for tokenizers, with half a minute of retries offline.
-        litellm.disable_hf_tokenizer_download = True
-        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        return litellm
-
-
-def _silence() -> None:
-    """The library's own warnings are nobody's business here, and errors where the user's tests make them so.
-
-    pytest sets the filters back after each hook; so this is repeated before each use, which adds nothing twice.
-    """
-    warnings.filterwarnings("ignore", module=_NOISY)
 
 
 class Chat:
@@ -378,35 +308,6 @@ class Chat:
             log.warning("the model cache cannot be written: %s", error)
 
 
-def warm_up() -> None:
-    """Import litellm in a thread: its seconds pass while the failures are run again."""
-
-    def load() -> None:
-        with contextlib.suppress(LibraryMissing):  # said when it is needed
-            library()
-
-    threading.Thread(target=load, name="selfheal-import", daemon=True).start()
-
-
-def close() -> None:
-    """Close the connections that the library keeps open, at a run's end; does nothing when it was never loaded."""
-    litellm = sys.modules.get("litellm")
-    with contextlib.suppress(Exception):
-        kept = litellm.in_memory_llm_clients_cache  # type: ignore[union-attr]
-        for client in list(kept.cache_dict.values()):
-            with contextlib.suppress(Exception):
-                left = client.close()
-                if hasattr(left, "send"):
-                    left.close()  # the coroutine of an asynchronous client that was never used
-        kept.flush_cache()
-
-
-def validate(settings: Settings) -> None:
-    """Raises :class:`UsageError` for model settings that cannot be read. Imports nothing."""
-    read_params(settings.model_params)
-    read_prices(settings.prices)
-
-
 def is_loopback(host: str) -> bool:
     return host in LOOPBACK or host.startswith("127.")
 
@@ -419,72 +320,3 @@ _BASES: Mapping[str, str] = {
     "huggingface": "https://router.huggingface.co",
 }
 """Where litellm's own lookup names no address."""
-
-
-_OWN_SETTING: Mapping[str, str] = {
-    "model": "use --selfheal-model",
-    "api_base": "use --selfheal-api-base",
-    "max_tokens": "use selfheal_coder_max_tokens",
-    "max_completion_tokens": "use selfheal_coder_max_tokens",
-    "n": "use --selfheal-effort thorough",
-    "messages": "use --selfheal-hint for what you want to say",
-    "stream": "replies are read whole",
-}
-"""Parameters that the caps are computed from, or that this module decides."""
-
-
-def read_params(lines: Sequence[str]) -> dict[str, Any]:
-    """``name = JSON value`` a line; a value that is no JSON is a text."""
-    params: dict[str, Any] = {}
-    for line in _lines(lines):
-        name, separator, raw = (part.strip() for part in line.partition("="))
-        if not separator or not name.isidentifier() or not raw:
-            raise UsageError(f"selfheal_model_params: {line!r} is not 'name = JSON value'.")
-        if name in _OWN_SETTING:
-            raise UsageError(f"selfheal_model_params: {name} cannot be set here; {_OWN_SETTING[name]}.")
-        try:
-            params[name] = json.loads(raw)
-        except ValueError:
-            params[name] = raw
-    return params
-
-
-def read_prices(lines: Sequence[str]) -> tuple[tuple[str, Price], ...]:
-    """``model = USD per million input tokens, USD per million output tokens`` a line; ``model`` may be a glob."""
-    prices: list[tuple[str, Price]] = []
-    for line in _lines(lines):
-        name, _, raw = (part.strip() for part in line.partition("="))
-        try:
-            sent, said = (float(number) / 1e6 for number in raw.split(","))
-        except ValueError:
-            sent = said = -1.0
-        if not name or not (0 <= sent < 1 and 0 <= said < 1):
-            raise UsageError(
-                f"selfheal_prices: {line!r} is not 'model = USD per million input tokens, USD per million output tokens'."
-            )
-        prices.append((name, Price(sent, said)))
-    return tuple(prices)
-
-
-def _lines(texts: Sequence[str]) -> Iterator[str]:
-    for text in texts:
-        for line in text.splitlines():
-            if line.strip() and not line.lstrip().startswith("#"):
-                yield line.strip()
-
-
-def read_env_file(path: Path) -> None:
-    """Put the provider settings of a ``.env`` file into the environment, where it does not have them yet.
-
-    Only names that look like a provider's: the rest of the file is the project's business, and tests inherit the
-    environment.
-    """
-    if not path.is_file():
-        return
-    dotenv = importlib.import_module("dotenv")
-    for name, value in dotenv.dotenv_values(path).items():
-        if value and any(fnmatch.fnmatchcase(name, pattern) for pattern in _KEY_NAMES):
-            os.environ.setdefault(name, value)
-
-
-__all__ = ["Answer", "CallFailed", "Chat", "Message", "Price", "is_loopback", "library"]
