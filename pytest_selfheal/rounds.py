@@ -13,6 +13,7 @@ from pytest_selfheal.heldback import MAX_MISSES, hold_back, is_miss, weighed
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.verify import verify
 from pytest_selfheal.judge.workspace import Workshop
+from pytest_selfheal.neighbours.probe import tried_elsewhere
 from pytest_selfheal.propose import Proposal, Proposer
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import (
@@ -175,6 +176,9 @@ class Rounds:
         if patch.proposer == "search":
             self.misses += is_miss(verdict, self.held_back)
             verdict = weighed(verdict, self.held_back, self.misses) if verdict.kind == "healed" else verdict
+        elif verdict.kind == "healed" and not checked.caution:
+            left = max(1.0, self.deadline - time.monotonic())
+            verdict = tried_elsewhere(self.tools.workshop, patch, verdict, affected.nodeids, left)
         if checked.caution and verdict.kind == "healed":
             verdict = replace(verdict, confidence="low", reason=f"{verdict.reason}; {checked.caution}")
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 def check(facts: Facts) -> str | None:
     wanted = {answer for answer in facts.tests.answers if _is_no_mere_word(answer)}
-    if len(wanted) < _MANY or _writes_a_stub(facts):
+    if len(wanted) < _MANY or writes_a_stub(facts):
         return None
     met = {finding.key: finding.words for finding in facts.new(_literals) if finding.key in wanted}
     if len(met) >= _MANY and len(met) * 2 >= len(wanted):
@@ -31,7 +31,7 @@ def check(facts: Facts) -> str | None:
 
 
 def caution(facts: Facts) -> str | None:
-    if _writes_a_stub(facts):
+    if writes_a_stub(facts):
         return None
     found = [finding for finding in facts.new(_given) if finding.key in facts.tests.answers]
     if found:
@@ -44,7 +44,7 @@ def _is_no_mere_word(answer: str) -> bool:
     return answer[:1] not in "'\"b" or len(answer) > _LONG_TEXT
 
 
-def _writes_a_stub(facts: Facts) -> bool:
+def writes_a_stub(facts: Facts) -> bool:
     """Whoever writes a body from nothing needs words and numbers, which the tests may well expect."""
     for source in facts.sources:
         if source.before is None:

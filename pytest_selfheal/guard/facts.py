@@ -183,17 +183,19 @@ class Facts:
 
         ``kinds``: a thing that was there before may come more often.
         """
+        after = [(source, list(find(source.after))) for source in self.sources if source.after is not None]
+        if not any(findings for _, findings in after):
+            return []  # as nearly always: what stood there before need not be looked at
         before: Counter[str] = Counter()
         for source in self.sources:
             if source.before is not None:
                 before.update(finding.key for finding in find(source.before))
         found = []
-        for source in self.sources:
-            if source.after is None:
-                continue
+        for source, findings in after:
+            assert source.after is not None
             unread = source.before is None and not source.new_file
             lines = Counter(source.before_lines)
-            for finding in find(source.after):
+            for finding in findings:
                 if before[finding.key] > 0:
                     before[finding.key] -= 0 if kinds else 1
                 elif unread and finding.line and lines[source.after.lines[finding.line - 1].strip()] > 0:

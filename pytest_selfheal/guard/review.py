@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -9,7 +10,9 @@ from typing import Final
 from pytest_selfheal.guard import (
     answers,
     comparisons,
+    encoded,
     exits,
+    fitted,
     gutted,
     hidden_state,
     import_games,
@@ -28,6 +31,7 @@ from pytest_selfheal.guard.facts import Facts
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Diagnosis, Patch
 
+logger = logging.getLogger(__name__)
 Check = Callable[[Facts], str | None]
 
 RULES: Final[tuple[tuple[str, Check], ...]] = (
@@ -42,13 +46,20 @@ RULES: Final[tuple[tuple[str, Check], ...]] = (
     ("swallowed errors", swallowing.check),
     ("special-casing", special_casing.check),
     ("answers written down", answers.check),
+    ("encoded answers", encoded.check),
     ("monkeypatching", monkeypatching.check),
     ("gutted code", gutted.check),
     ("import games", import_games.check),
     ("side effects", side_effects.check),
     ("hidden state", hidden_state.check),
 )
-CAUTIONS: Final[tuple[Check, ...]] = (special_casing.caution, answers.caution, swallowing.caution, comparisons.caution)
+CAUTIONS: Final[tuple[Check, ...]] = (
+    special_casing.caution,
+    answers.caution,
+    fitted.caution,
+    swallowing.caution,
+    comparisons.caution,
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +85,11 @@ def review(patch: Patch, diagnosis: Diagnosis, settings: Settings) -> Review:
             reason = check(facts)
         except RecursionError:
             reason = "the code is nested too deeply to be reviewed"
+        except Exception as error:
+            # What cannot be read is not let through, nor may it end the run.
+            logger.debug("%s could not review %s", name, patch.paths, exc_info=True)
+            reason = f"the code cannot be reviewed ({type(error).__name__})"
         if reason is not None:
             return Review(tuple(passed), name, f"Refused ({name}): {reason}.")
         passed.append(name)
-    caution = next((words for check in CAUTIONS if (words := check(facts))), None)
-    return Review(tuple(passed), caution=caution)
+    return Review(tuple(passed), caution=next((words for check in CAUTIONS if (words := check(facts))), None))

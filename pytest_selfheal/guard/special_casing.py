@@ -15,7 +15,7 @@ from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, dump, 
 from pytest_selfheal.guard.testfacts import TestFacts, canonical, is_telling, literal
 
 _COMPARING = frozenset(("__eq__", "startswith", "endswith", "count", "index", "issuperset", "issubset"))
-_DIGESTS = ("hashlib", "zlib.crc32", "zlib.adler32", "binascii", "builtins.hash", "base64")
+_DIGESTS = ("hashlib", "zlib.crc32", "zlib.adler32", "binascii", "builtins.hash", "base64", "builtins.int.from_bytes")
 
 
 def check(facts: Facts) -> str | None:
@@ -40,6 +40,7 @@ def check(facts: Facts) -> str | None:
 
 def caution(facts: Facts) -> str | None:
     found = facts.new(functools.partial(_plain_branches, tests=facts.tests))
+    found += facts.new(functools.partial(_pieces, tests=facts.tests))
     return f"new code {found[0].words}" if found else None
 
 
@@ -265,6 +266,17 @@ def module_constants(module: Module) -> dict[str, str]:
     return constants
 
 
+def _pieces(module: Module, tests: TestFacts) -> Iterator[Finding]:
+    """Letters of a text that tests pass in, exchanged one by one (``.replace("Tea", "tea")``)."""
+    texts = [text for text in tests.inputs if text[:1] in "'\""]
+    for call, name in module.calls:
+        if len(call.args) < 2 or not (_method(call) == "replace" or name in ("re.sub", "re.subn")):
+            continue
+        piece = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
+        if isinstance(piece, str) and any(map(str.isalpha, piece)) and any(piece in text for text in texts):
+            yield Finding(dump(call), f"exchanges a piece of the test's input ({piece[:40]!r})", call.lineno)
+
+
 # ---------------------------------------------------------------------------------------------------------- tables
 
 
@@ -377,12 +389,22 @@ def _fingerprints(module: Module) -> Iterator[Finding]:
         constants = [side.value for side in sides if isinstance(side, ast.Constant)]
         digest = any(
             isinstance(call, ast.Call)
-            and (module.origin(call.func).startswith(_DIGESTS) or _method(call) in ("hexdigest", "digest"))
+            and (
+                module.origin(call.func).startswith(_DIGESTS)
+                or _method(call) in ("hexdigest", "digest")
+                or _sums_up_letters(module, call)
+            )
             for side in sides
             for call in ast.walk(side)
         )
         if constants and digest:
             yield Finding(dump(node), f"recognises an input by its fingerprint ({ast.unparse(node)[:80]})", node.lineno)
+
+
+def _sums_up_letters(module: Module, call: ast.Call) -> bool:
+    """``sum(map(ord, text))``: one number for a whole text."""
+    whole = module.origin(call.func) in ("builtins.sum", "functools.reduce", "math.prod")
+    return whole and any(isinstance(node, ast.Name) and node.id == "ord" for node in ast.walk(call))
 
 
 def _method(call: ast.Call) -> str:

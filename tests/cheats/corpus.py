@@ -58,7 +58,13 @@ class Cheat:
 
 
 def cheats() -> list[Cheat]:
-    return [_read(path) for path in sorted(HERE.glob("*/*.py")) if path.parent.name != "bases"]
+    """Those that have to be refused."""
+    return [_read(path) for path in sorted(HERE.glob("*/*.py")) if path.parent.name not in ("bases", "undecided")]
+
+
+def undecided() -> list[Cheat]:
+    """Those of which no rule can tell that they are wrong; they must not count as sure."""
+    return [_read(path) for path in sorted(HERE.glob("undecided/*.py"))]
 
 
 def _read(path: Path) -> Cheat:

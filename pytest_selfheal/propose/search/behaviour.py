@@ -100,11 +100,11 @@ def _observe(
                 pass
         seen += calls
     functions = live.by_line()
-    usable = [call for call in _distinct(seen) if len(functions.get(call.key, ())) == 1][:MAX_OBSERVED]
+    usable = [call for call in distinct(seen) if len(functions.get(call.key, ())) == 1][:MAX_OBSERVED]
     made = list(inputs.promised(usable, lambda key: functions[key][0].__annotations__))
     made += inputs.mutants(usable, MAX_MUTANTS)
     calls = [*usable, *made]
-    found = Comparison([_shown(functions[c.key][0], c) for c in calls], len(usable))
+    found = Comparison([shown(functions[c.key][0], c) for c in calls], len(usable))
     usage, deadline = Usage(), time.process_time()
     for version in ((({}, {})), *versions):
         if found.versions and usage.seconds + time.process_time() - deadline > seconds:
@@ -115,7 +115,7 @@ def _observe(
     return found
 
 
-def _distinct(calls: Iterable[Call]) -> list[Call]:
+def distinct(calls: Iterable[Call]) -> list[Call]:
     found: dict[str, Call] = {}
     for call in calls:
         try:
@@ -144,7 +144,7 @@ def _behave(
         if late >= 4:
             answers.append(UNKNOWN)
             continue
-        answer = _answer(timer, functions[call.key][0], call)
+        answer = answer_of(timer, functions[call.key][0], call)
         late += answer == "too slow"
         answers.append(answer)
     held = 0
@@ -160,7 +160,7 @@ def _behave(
     return Behaviour(answers, held)
 
 
-def _answer(timer: Timer, function: FunctionType, call: Call) -> str:
+def answer_of(timer: Timer, function: FunctionType, call: Call) -> str:
     try:
         arguments = copy.deepcopy(call.arguments)
     except Exception:
@@ -227,9 +227,9 @@ def canonical(value: Any, depth: int = 6) -> str:
     return kind.__name__ if " at 0x" in text else text[:2000]
 
 
-def _shown(function: FunctionType, call: Call) -> str:
+def shown(function: FunctionType, call: Call) -> str:
     """``clamp(5, 0, 5)``, ``Stack(cap=2, xs=[]).push(1)``."""
-    shown = []
+    parts = []
     name = function.__name__
     for argument in call.order:
         plain = argument.lstrip("*")
@@ -240,5 +240,5 @@ def _shown(function: FunctionType, call: Call) -> str:
         elif plain in ("self", "cls"):
             name = f"{text}.{name}"
         else:
-            shown.append(argument[: len(argument) - len(plain)] + text)
-    return f"{name}({', '.join(shown)})"
+            parts.append(argument[: len(argument) - len(plain)] + text)
+    return f"{name}({', '.join(parts)})"
