@@ -156,4 +156,4 @@ def test_only_one_module_names_the_library() -> None:
         for path in package.rglob("*.py")
         if "import litellm" in path.read_text("utf-8") or 'import_module("litellm")' in path.read_text("utf-8")
     }
-    assert users == {"propose/model/chat.py"}
+    assert users == {"propose/model/library.py"}
