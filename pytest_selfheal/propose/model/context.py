@@ -129,7 +129,7 @@ def describe(failure: Failure, limit: int = 1200) -> str:
     """Exception, message and pytest's explanation, bounded."""
     parts = [f"{failure.exception}: {failure.message}".strip()[:limit]]
     explanation = failure.explanation.strip()
-    if explanation and explanation not in parts[0]:
+    if explanation and "".join(explanation.split()) not in "".join(parts[0].split()):
         parts.append(explanation[:limit])
     for link in failure.chain[1:4]:
         parts.append(f"{link.relation or 'context'}: {link.exception}: {link.message}"[:400])

@@ -105,13 +105,12 @@ def _attempts(diagnosis: Diagnosis, attempts: Sequence[Attempt]) -> tuple[str, .
     before: Failure = diagnosis.failure
     full, brief = [], []
     for attempt in attempts:
-        # A reply without a patch of its own is not quoted: models repeat what they read.
-        idea = "" if attempt.verdict in ("malformed", "duplicate") else attempt.diagnosis
-        head = f"Attempt {attempt.n}: {idea}".rstrip(": ")
+        # Neither its diagnosis, which was wrong, nor a reply without a patch is quoted: models repeat what they read.
+        head = f"Attempt {attempt.n}"
         after = _what_happened(attempt, before)
         if attempt.result is not None and attempt.result.still_failing:
             before = attempt.result.still_failing[0]
-        diff = f"\n```diff\n{attempt.diff.strip()}\n```" if attempt.diff.strip() else ""
+        diff = f"\n```diff\n{_hunks(attempt.diff)}\n```" if attempt.diff.strip() else ""
         full.append(f"{head}{diff}\n{after}")
         brief.append(f"{head}\n{after}")
     end = "\nDo not repeat these. What do they have in common, and what was overlooked? Try a different approach."
@@ -125,6 +124,11 @@ def _attempts(diagnosis: Diagnosis, attempts: Sequence[Attempt]) -> tuple[str, .
         "\n\n".join([*brief[:-1], full[-1]]) + "\n" + end,
         "\n\n".join(one[:600] for one in brief[-2:]) + "\n" + end,
     )
+
+
+def _hunks(diff: str) -> str:
+    """Without git's own lines, which say nothing to a model."""
+    return "\n".join(line for line in diff.strip().split("\n") if not line.startswith(("diff --git ", "index ")))
 
 
 _WORDS = {
