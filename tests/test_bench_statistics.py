@@ -130,6 +130,10 @@ def test_effect_sizes_as_in_cohen() -> None:
     # Chapter 5: g = P - .50.
     assert statistics.cohens_g(35, 65) == pytest.approx(0.15)
     assert statistics.cohens_g(0, 0) == 0.0
+    # Agresti (1990), p. 350, approval in two surveys, as in R's mcnemar.test and effectsize's cohens_g: 0.136; and
+    # rcompanion's AndersonRainBarrel, 0.273.
+    assert round(statistics.cohens_g(86, 150), 3) == 0.136
+    assert round(statistics.cohens_g(5, 17), 3) == 0.273
     assert statistics.odds_ratio(0, 4) == math.inf
 
 
