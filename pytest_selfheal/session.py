@@ -202,7 +202,9 @@ class SelfhealPlugin(Watch):
             self.refusal = _internal(error)
         finally:
             if capture_manager is not None:
+                # As pytest left it: standard input captured, output free. Captured, it would have no width any more.
                 capture_manager.resume_global_capture()
+                capture_manager.suspend_global_capture(in_=False)
 
     # ------------------------------------------------------------------ telling
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import re
 import select
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,10 +55,13 @@ def review(tree: Tree, *answers: str, **environment: str) -> str:
     return shown
 
 
-def at_terminal(tree: Tree, command: list[str], answers: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
+def at_terminal(
+    tree: Tree, command: list[str], answers: Sequence[str], environment: dict[str, str], columns: int = 80
+) -> tuple[int, str]:
     """Exit status and screen of a command in the project's folder."""
     controller, terminal = pty.openpty()
-    base = {name: value for name, value in os.environ.items() if name != "CI"}
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    base = {name: value for name, value in os.environ.items() if name not in ("CI", "COLUMNS")}
     with subprocess.Popen(
         command, stdin=terminal, stdout=terminal, stderr=terminal, cwd=tree.top, env={**base, **environment}
     ) as process:
@@ -141,6 +148,22 @@ def test_in_ci_nobody_is_asked_even_on_a_terminal(tree: Tree, run: StoredRun) ->
     os.close(controller)
     assert done.returncode == 2
     assert b"needs a terminal" in done.stderr
+
+
+def test_what_comes_after_healing_finds_the_terminal_as_it_was(tree: Tree) -> None:
+    tree.write(
+        "conftest.py",
+        "import os, sys\n\ndef pytest_terminal_summary():\n    print('another plugin', os.get_terminal_size(1).columns)\n"
+        "    print('reads', type(sys.stdin).__name__)\n",
+    )
+    command = [sys.executable, "-m", "pytest", "--selfheal", "--selfheal-review", "-p", "no:cacheprovider"]
+    _, shown = at_terminal(tree, [*command, "-p", "no:asyncio"], [], {"CI": "true"}, columns=107)
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in shown.splitlines()]
+    assert "nothing was healed: --selfheal-review asks" in shown
+    assert {len(line) for line in lines if line.startswith("====")} == {107}
+    at = lines.index("another plugin 107")
+    assert at < next(number for number, line in enumerate(lines) if "short test summary" in line)
+    assert lines[at + 1] == "reads DontReadFromInput"
 
 
 def test_a_run_that_nobody_can_answer_is_refused_before_anything_is_healed(tree: Tree) -> None:
