@@ -184,6 +184,12 @@ def test_add(subtests):
         with subtests.test(a=a):
             assert add(a, b) == total
 """
+EXPECTED_FAILURE = """
+
+@pytest.mark.xfail(strict=True)
+def test_known():
+    assert add(2, 2) == 5
+"""
 INLINE_SNAPSHOT = """\
 from calc import add
 from inline_snapshot import snapshot
@@ -349,6 +355,16 @@ def reruns_stay(result: Result) -> None:
     assert "rerun" in result.stdout
 
 
+def expected_failures_stay(result: Result) -> None:
+    """An expected failure under ``--reruns`` is neither run again nor ours to heal."""
+    assert "1 xfailed" in result.stdout
+    assert len(result.report["failures"]) == 1
+
+
+def inline_snapshot_stays(result: Result) -> None:
+    assert (result.folder / "test_calc.py").read_text() == INLINE_SNAPSHOT
+
+
 def snapshot_stays(result: Result) -> None:
     assert (result.folder / "__snapshots__/test_calc.ambr").read_text() == AMBR
 
@@ -462,6 +478,17 @@ COV = ("pytest_cov",)
             plugins=("rerunfailures", "xdist"),
             needs=("pytest_rerunfailures", "xdist"),
         ),
+        *(
+            Cell(
+                f"rerunfailures and an expected failure{' with xdist' if workers else ''}",
+                ("--reruns", "1", *workers),
+                test=f"import pytest\n{TEST}{EXPECTED_FAILURE}",
+                plugins=("rerunfailures", *(XDIST if workers else ())),
+                needs=("pytest_rerunfailures", *(XDIST if workers else ())),
+                check=expected_failures_stay,
+            )
+            for workers in ((), ("-n", "2"))
+        ),
         Cell(
             "timeout of the project",
             ini=INI + "timeout = 2\n",
@@ -562,6 +589,14 @@ COV = ("pytest_cov",)
             test=INLINE_SNAPSHOT,
             plugins=("inline_snapshot",),
             needs=("inline_snapshot",),
+        ),
+        Cell(
+            "inline-snapshot with xdist",
+            ("-n", "2"),
+            test=INLINE_SNAPSHOT,
+            plugins=("inline_snapshot", "xdist"),
+            needs=("inline_snapshot", "xdist"),
+            check=inline_snapshot_stays,
         ),
         Cell(
             "syrupy",
