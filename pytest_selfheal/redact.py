@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
+import html
+import json
 import math
 import re
 import threading
@@ -11,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
     from pytest_selfheal.settings import Settings
@@ -22,6 +26,12 @@ _LARGEST: Final = 200_000
 """Bytes of a file that is searched for secrets in advance; all that is ever written is searched anyway."""
 _PIECE: Final = 10
 """A bounded repr may cut a secret: its first or last so many characters are enough to recognise the rest."""
+
+
+_SPELLED: Final = 8
+"""Other spellings of shorter values than this would hide what is no secret."""
+_START: Final = 3
+"""A secret that is broken over lines starts with so many characters in a piece."""
 
 
 class Redactor:
@@ -37,14 +47,21 @@ class Redactor:
         self._secret: dict[str, str] = {}
         self._reserved: set[str] = set()
         self._known: tuple[str, ...] = ()
+        self._spelled: tuple[str, ...] = ()
+        """Other spellings of the known ones."""
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
         """More values that are secret wherever they appear."""
         with self._lock:
             values = {value.strip() for value in secrets if len(value.strip()) >= _SHORTEST}
+            fresh = values.difference(self._known)
+            if not fresh:
+                return
             # Longest first: a secret that contains another is replaced whole.
             self._known = tuple(sorted(values | set(self._known), key=lambda value: (-len(value), value)))
+            spelled = {other for value in fresh for other in _spellings(value)}.union(self._spelled)
+            self._spelled = tuple(sorted(spelled.difference(self._known), key=lambda value: (-len(value), value)))
 
     def learn(self, text: str) -> None:
         """Remember the secrets that can be recognised in ``text``, so that they are hidden without their surroundings too."""
@@ -57,11 +74,14 @@ class Redactor:
         self.learn(_PLACEHOLDER.sub("", text))
         with self._lock:
             self._reserved.update(name for name in _PLACEHOLDER.findall(text) if name not in self._secret)
-            known = self._known
-        for value in known:
+            known, spelled = self._known, self._spelled
+        for value in (*known, *spelled):
             if value in text:
                 text = text.replace(value, self._for(value))
-            elif len(value) > _PIECE + 1:
+        for value in known:
+            if value[:_START] in text:
+                text = _broken(value).sub(lambda found: self._for(found.group()), text)
+            if len(value) > _PIECE + 1:
                 text = self._hide_pieces(text, value)
         return text
 
@@ -96,6 +116,29 @@ class Redactor:
                 self._placeholder[value] = f"<secret-{n}>"
                 self._secret[f"<secret-{n}>"] = value
             return self._placeholder[value]
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """How a secret may come out of a program that prints it in another form."""
+    if len(value) < _SPELLED:
+        return
+    data = value.encode("utf-8", "surrogatepass")
+    others = {value.upper(), value.lower(), value[::-1], data.hex(), data.hex().upper()}
+    others |= {repr(value)[1:-1], repr(data)[2:-1], json.dumps(value)[1:-1], html.escape(value)}
+    others |= {quote(data), quote(data, safe=""), quote_plus(data)}
+    for before in range(3):  # bytes that stand before it in what is encoded
+        rest = (len(data) + before) % 3
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            encoded = encode(bytes(before) + data).decode("ascii")
+            others.add(encoded[(0, 2, 3)[before] : len(encoded) - (0, 3, 2)[rest]])
+    yield from (other for other in others if len(other) >= _SPELLED)
+
+
+@functools.lru_cache(maxsize=512)
+def _broken(value: str) -> re.Pattern[str]:
+    """A secret that is broken over lines or adjacent literals somewhere."""
+    between = r"""(?:['"]?[ \t]*\\?(?:\n|\\n)[ \t]*(?:[E>|][ \t]+)?[rbuf]{0,2}['"]?|['"][ \t+]*[rbuf]{0,2}['"])?"""
+    return re.compile(between.join(map(re.escape, value)))
 
 
 def redactor_for(settings: Settings, folders: Iterable[Path], files: Iterable[Path]) -> Redactor:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import json
+import re
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -70,6 +75,39 @@ def test_what_was_recognised_once_is_hidden_without_its_surroundings():
     redactor.learn("PASSWORD = 'correct-horse-7'")
     assert "correct-horse" not in redactor.hide("assert 'correct-horse-7' == ''")
     assert "correct-horse" not in redactor.hide("value='correct-horse...'")
+
+
+QUEER = "p4ss 'wörd\\with&all+of/it"
+SPELLINGS = {
+    "as it stands in source": repr(QUEER)[1:-1],
+    "as bytes": repr(QUEER.encode())[2:-1],
+    "in JSON": json.dumps(QUEER)[1:-1],
+    "in HTML": html.escape(QUEER),
+    "in a URL": quote(QUEER),
+    "in a form": quote_plus(QUEER),
+    "base64": base64.b64encode(QUEER.encode()).decode().rstrip("="),
+    "base64 behind a name": base64.b64encode(b"bob:" + QUEER.encode()).decode()[6:-4],
+    "base64 for URLs": base64.urlsafe_b64encode(b"bobby:" + QUEER.encode()).decode()[8:-4],
+    "hexadecimal": QUEER.encode().hex(),
+    "in capitals": QUEER.upper(),
+    "backwards": QUEER[::-1],
+    "over two lines": f"{QUEER[:12]}\n{QUEER[12:]}",
+    "over lines of a report": f"{QUEER[:12]}\nE     {QUEER[12:]}",
+    "as adjacent literals": f"{QUEER[:5]}'\n    '{QUEER[5:12]}\" \"{QUEER[12:]}",
+    "broken in a repr": f"{QUEER[:12]}\\n{QUEER[12:]}",
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_other_spellings_of_a_known_value(name: str):
+    redactor = Redactor([QUEER])
+    text = f"before {SPELLINGS[name]} after\n"
+    hidden = redactor.hide(text)
+    words = re.sub(r"<secret-\d+>", "", hidden).split()
+    assert words[0] == "before" and words[-1] == "after"
+    assert all(len(word) <= 4 for word in words[1:-1]), hidden  # what stood before it in the same encoding
+    assert redactor.restore(hidden) == text
+    assert redactor.hide(hidden) == hidden
 
 
 def test_known_values_and_the_same_placeholder_for_the_same_secret():

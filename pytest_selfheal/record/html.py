@@ -89,6 +89,7 @@ def _cause(outcome: Outcome, hide: Hide, prefix: str) -> dict[str, Any]:
     failure = diagnosis.failure
     healed = outcome.status == "healed"
     place = failure.innermost
+    nodeids = [hide(nodeid) for nodeid in diagnosis.nodeids]  # parameters become part of them
     return {
         "id": diagnosis.id,
         "healed": healed,
@@ -97,7 +98,7 @@ def _cause(outcome: Outcome, hide: Hide, prefix: str) -> dict[str, Any]:
         "reason_words": words.REASONS[outcome.reason],
         "next": words.next_step(outcome),
         "words": hide(outcome.words),
-        "nodeids": diagnosis.nodeids,
+        "nodeids": nodeids,
         "kind": diagnosis.kind,
         "phase": failure.phase,
         "error": hide(f"{failure.exception}: {failure.message}" if failure.message else failure.exception)[:2000],
@@ -124,7 +125,7 @@ def _cause(outcome: Outcome, hide: Hide, prefix: str) -> dict[str, Any]:
         "seconds": outcome.seconds,
         "cost": money(outcome.usage.cost_usd),
         "tokens": outcome.usage.prompt_tokens + outcome.usage.completion_tokens,
-        "reproduce": reproduce(diagnosis.nodeids, prefix),
+        "reproduce": reproduce(nodeids, prefix),
         "generated": outcome.generated_tests,
     }
 

@@ -138,8 +138,8 @@ def report_json(report: RunReport, hide: Any = str) -> dict[str, Any]:
 
 
 def redact_failure(failure: dict[str, Any], hide: Any) -> dict[str, Any]:
-    """Redact what came from tests and models; names that scripts rely on stay what they are."""
-    told = {key: redacted(failure[key], hide) for key in ("message", "attempts")}
+    """Redact what came from tests and models; a nodeid may hold a secret as well, since parameters become part of it."""
+    told = {key: redacted(failure[key], hide) for key in ("message", "attempts", "nodeids", "verified")}
     return {**failure, **told}
 
 
