@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import threading
 import time
+import unicodedata
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from record_samples import diagnosis, healed_outcome, unhealed_outcome
@@ -13,11 +16,14 @@ from pytest_selfheal.record.progress import Progress
 
 
 class Stream(io.StringIO):
-    encoding = "utf-8"  # type: ignore[assignment]
-
-    def __init__(self, terminal: bool) -> None:
+    def __init__(self, terminal: bool, encoding: str = "utf-8") -> None:
         super().__init__()
         self.terminal = terminal
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
 
     def isatty(self) -> bool:
         return self.terminal
@@ -34,6 +40,14 @@ class Config:
         self._tw.fullwidth = 120
         self.verbosity = verbosity
         self.pluginmanager = self
+
+    @property
+    def rootpath(self) -> Path:
+        return Path.cwd() / "packages/one"
+
+    @property
+    def invocation_params(self) -> SimpleNamespace:
+        return SimpleNamespace(dir=Path.cwd())
 
     def get_plugin(self, name: str) -> Config:
         return self
@@ -61,8 +75,8 @@ def test_a_log_gets_a_plain_line_for_each_cause_that_is_done() -> None:
     lines = run_through(Stream(terminal=False)).strip().splitlines()
     assert lines == [
         "self-heal: looking at 2 failures again",
-        "[1/2] 0002 not healed (no_candidate) in 0.5 s  tests/test_calc.py::test_add",
-        "[2/2] 0001 healed in 1.5 s  tests/test_calc.py::test_add",
+        "[1/2] 0002 not healed (no_candidate) in 0.5 s  packages/one/tests/test_calc.py::test_add",
+        "[2/2] 0001 healed in 1.5 s  packages/one/tests/test_calc.py::test_add",
     ]
 
 
@@ -76,13 +90,24 @@ def test_a_terminal_has_a_live_line_for_each_cause_and_none_at_the_end() -> None
     assert "1,240 candidates, $0.0200" in text.replace("\n", " ")
     assert screen_after(text) == [
         "self-heal: looking at 2 failures again",
-        "[1/2] 0002 not healed (no_candidate) in 0.5 s  tests/test_calc.py::test_add",
-        "[2/2] 0001 healed in 1.5 s  tests/test_calc.py::test_add",
+        "[1/2] 0002 not healed (no_candidate) in 0.5 s  packages/one/tests/test_calc.py::test_add",
+        "[2/2] 0001 healed in 1.5 s  packages/one/tests/test_calc.py::test_add",
     ]
     live = [line for line in text.split("\n") if "diagnosing" in line]
     assert live
     # A line that wraps could not be erased.
     assert max(len(line.split("\x1b[J")[-1]) for line in live) < 120
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "cp1252"])
+def test_a_live_line_never_wraps_whatever_its_characters_become(encoding: str) -> None:
+    stream = Stream(terminal=True, encoding=encoding)
+    progress = Progress(Config(stream))
+    progress.start(1)
+    progress.update(diagnosis("0001", nodeid="tests/test_größe.py::test_" + "大きさ" * 30), "prüft … → " + "界" * 80)
+    progress.close()
+    (live,) = [line for line in stream.getvalue().split("\n") if line.startswith("0001")]
+    assert 60 < sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in live) < 120
 
 
 def screen_after(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from record_samples import CHANGE, Tree, healed_outcome, run_report, unhealed_outcome
 
+from pytest_selfheal.record.diff import make_diff
 from pytest_selfheal.record.screen import Screen, brief, diff_lines, screen_on
 from pytest_selfheal.record.terminal import print_report
 from pytest_selfheal.types import FileChange
@@ -138,8 +139,6 @@ def test_a_diff_is_told_in_twelve_lines_with_changed_lines_whole() -> None:
     stream = Stream()
     screen = screen_on(stream)
     screen.writer.fullwidth = 80
-    from pytest_selfheal.record.patch import make_diff
-
     screen.diff(make_diff([FileChange("a.py", before, after)]).decode(), limit=12)
     text = stream.written
     assert "end" in text.replace("\n", " ")
@@ -148,13 +147,42 @@ def test_a_diff_is_told_in_twelve_lines_with_changed_lines_whole() -> None:
     assert len(brief(list(diff_lines(many)))) > 12
     stream = Stream()
     screen_on(stream).diff(many, limit=12)
-    assert len(stream.written.splitlines()) == 13
+    assert len(stream.written.splitlines()) == 12
     assert "more lines" in stream.written
 
 
-def test_removed_lines_that_look_like_headers_are_shown() -> None:
-    from pytest_selfheal.record.patch import make_diff
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("words", [1, 20, 100, 2000])
+@pytest.mark.parametrize("changes", [1, 2, 30])
+def test_a_diff_never_takes_more_than_its_rows_and_shows_old_and_new(width: int, words: int, changes: int) -> None:
+    lines = [f"    start {'word ' * words}old{n}" if n % 2 else f"    same {n}" for n in range(2 * changes)]
+    before = "".join(f"{line}\n" for line in lines).encode()
+    stream = Stream()
+    screen = screen_on(stream)
+    screen.writer.fullwidth = width
+    screen.diff(make_diff([FileChange("a.py", before, before.replace(b"old", b"new"))]).decode(), limit=12)
+    rows = stream.written.splitlines()
+    assert len(rows) <= 12
+    assert max(map(len, rows)) <= width
+    if changes == 1:
+        assert "old1" in stream.written
+        assert "new1" in stream.written
 
+
+def test_tests_are_named_as_a_shell_here_passes_them_to_pytest(tmp_path: Path) -> None:
+    root, nodeid = tmp_path / "repo/packages/one", "tests/test_a.py::T::test_x[a/b::c]"
+    for cwd, named in (
+        (root, nodeid),
+        (tmp_path / "repo", f"packages/one/{nodeid}"),
+        (root / "tests", "test_a.py::T::test_x[a/b::c]"),
+    ):
+        stream = Stream()
+        report = run_report([healed_outcome(nodeid=nodeid)], rootdir=str(root), top=str(tmp_path / "repo"))
+        print_report(screen_on(stream), report, cwd)
+        assert f"0001 healed {named}, medium confidence" in stream.written
+
+
+def test_removed_lines_that_look_like_headers_are_shown() -> None:
     lines = list(diff_lines(make_diff([FileChange("a.sql", b"-- old note\nx\n", b"++ new note\nx\n")]).decode()))
     assert "--- old note" in lines
     assert "+++ new note" in lines

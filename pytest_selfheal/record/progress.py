@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from pytest_selfheal.record.message import money
 from pytest_selfheal.record.screen import Screen
+from pytest_selfheal.record.terminal import from_here
 from pytest_selfheal.types import Diagnosis, Outcome
 
 _REDRAW = 0.1
@@ -39,6 +41,7 @@ class Progress:
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         self._screen = Screen(reporter._tw)
         self._quiet = config.get_verbosity() < 0
+        self._root, self._cwd = Path(config.rootpath), Path(config.invocation_params.dir)
         self._live = self._screen.live and not self._quiet
         self._causes: dict[str, _Cause] = {}
         self._drawn = 0
@@ -66,7 +69,7 @@ class Progress:
     def update(self, diagnosis: Diagnosis, stage: str) -> None:
         """Work on a cause starts."""
         with self._mutex:
-            self._causes.setdefault(diagnosis.id, _Cause(diagnosis.failure.nodeid)).stage = stage
+            self._causes.setdefault(diagnosis.id, _Cause(self._named(diagnosis))).stage = stage
             self._news()
 
     def stage(
@@ -104,8 +107,11 @@ class Progress:
         healed = outcome.status == "healed"
         result = "healed" if healed else f"not healed ({outcome.reason})"
         seconds = f" in {outcome.seconds:.1f} s" if outcome.seconds else ""
-        text = f"[{self._finished}/{self._total}] {outcome.diagnosis.id} {result}{seconds}  {outcome.diagnosis.failure.nodeid}"
+        text = f"[{self._finished}/{self._total}] {outcome.diagnosis.id} {result}{seconds}  {self._named(outcome.diagnosis)}"
         self._say(text, **({"green": True} if healed else {"yellow": True}))
+
+    def _named(self, diagnosis: Diagnosis) -> str:
+        return from_here(diagnosis.failure.nodeid, self._root, self._cwd)
 
     def close(self) -> None:
         self._stop.set()
@@ -161,8 +167,8 @@ class Progress:
             stage = _fit(cause.stage, max(12, width // 2))
             room = max(8, width - len(id) - len(stage) - len(seconds) - 4)
             name = cause.nodeid if len(cause.nodeid) <= room else "…" + cause.nodeid[1 - room :]
-            # One row each: a line that wraps could not be erased.
-            self._screen.line(f"{id} {name}  {stage}{seconds}"[: width - 1])
+            # One row each, whatever becomes of its characters here: a line that wraps could not be erased.
+            self._screen.line(self._screen.cut(f"{id} {name}  {stage}{seconds}", width - 1))
             self._drawn += 1
         self._last_draw = time.monotonic()
 

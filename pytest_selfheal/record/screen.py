@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any, TextIO
+from unicodedata import east_asian_width
 
 from pytest_selfheal.record.diff import parse, split_lines
 
@@ -48,6 +50,12 @@ class Screen:
                 text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
         return text
 
+    def cut(self, text: str, columns: int) -> str:
+        """As much of ``text``, made safe, as fits into so many columns; characters of East Asia take two."""
+        text = self.safe(text)
+        taken = accumulate(2 if east_asian_width(character) in "WF" else 1 for character in text)
+        return text[: sum(column <= columns for column in taken)]
+
     def line(self, text: str = "", **markup: bool) -> None:
         self.write(self.safe(text), **markup)
         self.write("\n")
@@ -83,24 +91,42 @@ class Screen:
     def diff(self, diff: str, indent: str = "     ", limit: int | None = None, name: bool = False) -> None:
         """A unified diff in colour, without git's headers; ``name``: with its file's even when there is only one.
 
-        With ``limit``, a summary of so many lines at most: little context, without the indentation that all have.
+        With ``limit``, a summary of so many rows of the screen at most: little context, without the indentation that
+        all lines have, long changed lines wrapped and, where one alone would fill the summary, without their middle.
         """
         lines = list(diff_lines(diff, name))
-        if limit is not None:
-            lines = brief(lines)
-        for text in lines[:limit]:
-            style = {"+": {"green": True}, "-": {"red": True}, "@": {"cyan": True}}.get(text[:1], {})
-            room = self.width - len(indent) - 1
-            shown = text.expandtabs(4)
-            if limit is None or len(shown) <= room:
-                self.line(indent + shown, **style)
-            elif shown[:1] in "+-":  # what changed may be at its end
-                for part in textwrap.wrap(shown, room, subsequent_indent="      ", drop_whitespace=False):
-                    self.line(indent + part, **style)
-            else:
-                self.line(indent + shown[: room - 1] + "…", **style)
-        if limit is not None and len(lines) > limit:
-            self.line(f"{indent}… {len(lines) - limit} more lines")
+        if limit is None:
+            rows = [[line.expandtabs(4)] for line in lines]
+        else:
+            rows = _summary(brief(lines), self.width - len(indent) - 1, limit)
+        for parts in rows:
+            style = {"+": {"green": True}, "-": {"red": True}, "@": {"cyan": True}}.get(parts[0][:1], {})
+            for part in parts:
+                self.line(indent + part, **style)
+
+
+def _summary(lines: list[str], room: int, limit: int) -> list[list[str]]:
+    """Each line as the rows it takes; ``limit`` rows in all, the last of which says what was left out."""
+    changed = sum(line[:1] in ("+", "-") for line in lines)
+    each = max(3, (limit - 2) // max(1, changed))
+    rows = [_wrapped(line.expandtabs(4), room, each) for line in lines]
+    if sum(map(len, rows)) <= limit:
+        return rows
+    kept, used = 0, 0
+    while used + len(rows[kept]) < limit:
+        used += len(rows[kept])
+        kept += 1
+    left = len(rows) - kept
+    return [*rows[:kept], [f"… {left} more line{'' if left == 1 else 's'}"]]
+
+
+def _wrapped(line: str, room: int, limit: int) -> list[str]:
+    if len(line) <= room:
+        return [line]
+    if line[:1] not in ("+", "-"):
+        return [line[: room - 1] + "…"]
+    rows = textwrap.wrap(line, room, subsequent_indent="      ", drop_whitespace=False)  # the change may be at its end
+    return rows if len(rows) <= limit else [rows[0], "      …", *rows[len(rows) - limit + 2 :]]
 
 
 def brief(lines: list[str], context: int = 2) -> list[str]:

@@ -36,7 +36,8 @@ def print_report(screen: Screen, report: RunReport, cwd: Path, quiet: bool = Fal
     folder = Path(report.directory) if report.directory else None
     ordered = sorted(report.outcomes, key=lambda outcome: outcome.status != "healed")
     for number, outcome in enumerate(ordered):
-        _cause(screen, outcome, folder, cwd, brief=quiet or number >= _DETAILED)
+        root = Path(report.rootdir) if report.rootdir else cwd
+        _cause(screen, outcome, folder, root, cwd, brief=quiet or number >= _DETAILED)
     for note in report.notes:
         screen.paragraph(note, "")
     good = len(report.healed) == len(report.outcomes) and bool(report.outcomes)
@@ -47,18 +48,19 @@ def print_report(screen: Screen, report: RunReport, cwd: Path, quiet: bool = Fal
         _commands(screen, report, folder, cwd)
 
 
-def _cause(screen: Screen, outcome: Outcome, folder: Path | None, cwd: Path, brief: bool) -> None:
+def _cause(screen: Screen, outcome: Outcome, folder: Path | None, root: Path, cwd: Path, brief: bool) -> None:
     healed = outcome.status == "healed"
     nodeids = outcome.diagnosis.nodeids
+    test = from_here(nodeids[0], root, cwd) if nodeids else ""
     more = f" (+{len(nodeids) - 1})" if len(nodeids) > 1 else ""
     screen.write(f"{outcome.diagnosis.id} ")
     if healed:
         screen.write("healed", green=True, bold=True)
         how = f", {outcome.confidence} confidence" if outcome.confidence else ""
-        screen.line(f" {nodeids[0] if nodeids else ''}{more}{how}")
+        screen.line(f" {test}{more}{how}")
     else:
         screen.write("not healed", red=True, bold=True)
-        screen.line(f" {nodeids[0] if nodeids else ''}{more}: {outcome.reason}")
+        screen.line(f" {test}{more}: {outcome.reason}")
     if brief:
         return
     if healed and outcome.patch is not None:
@@ -147,6 +149,12 @@ def command(folder: Path, cwd: Path) -> str:
         pass
     where = base.parent if base.name == ".selfheal" else base
     return f"selfheal -C {shlex.quote(shown(where, cwd))}"
+
+
+def from_here(nodeid: str, root: Path, cwd: Path) -> str:
+    """A nodeid as a shell in ``cwd`` passes it to pytest, and as pytest's own summary names it."""
+    path, colons, rest = nodeid.partition("::")
+    return shown(root / path, cwd).replace(os.sep, "/") + colons + rest
 
 
 def shown(path: Path, cwd: Path) -> str:
