@@ -128,8 +128,13 @@ def test_an_edited_patch_is_verified_before_it_counts(tree: Tree, tmp_path: Path
     (tmp_path / "new").write_text("b + a")
     shown = review(tree, "e", "y", EDITOR=f"{sys.executable} {editor}", VISUAL="")
     assert "+    return b + a" in shown
+    edited = shown.partition("as edited")[2]
+    assert "no other test was run" in edited
+    # Evidence that an earlier version had is not claimed for this one.
+    assert not any(words in edited for words in ("confidence:", "others re-run", "alternative:"))
     assert tree.read("calc.py") == BEFORE.replace(b"a - b", b"b + a")
-    assert "Edited by a person" in run.patches()[0].message
+    assert "Edited by a person since" in run.patches()[0].message
+    assert "no other test was run" in " ".join(run.patches()[0].message.split())
 
 
 def test_in_ci_nobody_is_asked_even_on_a_terminal(tree: Tree, run: StoredRun) -> None:

@@ -18,6 +18,9 @@ from pytest_selfheal.record.run_dir import replace_file, writing
 from pytest_selfheal.record.stored import StoredPatch, StoredRun
 from pytest_selfheal.types import FileChange
 
+NOTE = """Edited by a person since: what is said above is about the patch before that. The tests
+that failed pass with the edited version; no other test was run with it."""
+
 
 def edit(stored: StoredRun, patch: StoredPatch, nodeids: Sequence[str], say: Callable[[str], None]) -> StoredPatch:
     """Let a person edit the files as patched; returns the patch that leads there, which is then also on disk.
@@ -35,10 +38,10 @@ def edit(stored: StoredRun, patch: StoredPatch, nodeids: Sequence[str], say: Cal
     prove(edited, diff)
     say("Running the tests on the edited version …")
     _verify(stored, edited, nodeids)
-    message = f"{patch.message.rstrip()}\n\nEdited by a person, then verified again.\n"
+    message = f"{patch.message.rstrip()}\n\n{NOTE}\n"
     raw = patch.path.read_bytes()
     at = raw.find(b"\ndiff --git ") + 1
-    head = raw[:at].replace(b"\nSelfheal-Id:", b"\nEdited by a person, then verified again.\n\nSelfheal-Id:", 1)
+    head = raw[:at].replace(b"\nSelfheal-Id:", b"\n" + NOTE.encode() + b"\n\nSelfheal-Id:", 1)
     with writing(patch.path):
         replace_file(patch.path, head + diff + b"-- \npytest-selfheal, edited\n")
     return replace(patch, diff=diff, message=message)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NO_TERMINAL = "review asks questions and needs a terminal: run 'selfheal review' in one, or use 'selfheal show' and 'selfheal apply'."
 HELP = """y  yes: apply this patch at the end
 n  no: reject it (a reason may follow)
-e  edit the patched file in $EDITOR; the result is verified again
+e  edit the patched file in $EDITOR; the tests that failed are run on the result
 a  yes to this one and to all that follow
 s  skip this one and the rest: they stay undecided; what was agreed to is applied
 q  quit: apply nothing, decide nothing
@@ -141,7 +141,7 @@ def _decide(
             except SelfhealError as error:
                 screen.line(str(error), yellow=True)
                 continue
-            _show(screen, patch, outcome, "as edited")
+            _show(screen, patch, outcome, "as edited", edited=True)
         elif answer and answer in "ynasq":
             return answer, patch
         else:
@@ -162,7 +162,8 @@ def _line(ask: Ask, prompt: str) -> str | None:
         return None
 
 
-def _show(screen: Screen, patch: StoredPatch, outcome: Outcome | None, count: str) -> None:
+def _show(screen: Screen, patch: StoredPatch, outcome: Outcome | None, count: str, edited: bool = False) -> None:
+    """The patch and its evidence; what a person has edited has none but the tests that failed."""
     screen.line()
     screen.line(f"{patch.id} ({count}): {patch.subject}", bold=True)
     if outcome is not None:
@@ -172,6 +173,9 @@ def _show(screen: Screen, patch: StoredPatch, outcome: Outcome | None, count: st
     screen.diff(patch.diff.decode("utf-8", "replace"), indent="  ", name=True)
     screen.line()
     if outcome is None:
+        return
+    if edited:
+        screen.line("  the tests that failed pass; no other test was run with your version")
         return
     if outcome.confidence:
         colour = {"high": {"green": True}, "medium": {"yellow": True}, "low": {"red": True}}[outcome.confidence]
