@@ -7,6 +7,7 @@ Each makes the test green that fails for a wrong sum.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from pytest_selfheal.judge.verify import Affected, verify
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.project import Project
 from pytest_selfheal.settings import Settings
-from pytest_selfheal.types import Diagnosis, Failure, FileChange, Patch, Raised
+from pytest_selfheal.types import Diagnosis, Failure, FileChange, Patch, Raised, Verdict
 
 WRONG = b"def add(a, b):\n    return a - b\n"
 RIGHT = b"def add(a, b):\n    return a + b\n"
@@ -183,12 +184,177 @@ def add(a, b):
 """,
 }
 
+# Forgeries that need a test of their own form; the name of the sandbox makes no difference to them.
+TWO_LINES = (
+    "from calc import add\n\n\ndef test_add():\n    total = add(17, 25)\n    assert total == 42\n    print(total)\n"
+)
+WITH_FIXTURE = """
+import pytest
+from calc import add
 
-def a_workshop(folder: Path, sandbox: str = "process") -> Workshop:
+
+@pytest.fixture
+def four():
+    return add(4, 0)
+
+
+def test_add(four):
+    assert add(17, 25) == 42
+"""
+TEST_CASE = """
+import unittest
+from calc import add
+
+
+class TestIt(unittest.TestCase):
+    def test_add(self):
+        self.assertEqual(add(17, 25), 42)
+"""
+IN_A_CLASS = "test_calc.py::TestIt::test_add"
+CONFTEST = """
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    return (yield)
+"""
+FIND_ITEM = """
+import gc
+def item():
+    return next(o for o in gc.get_objects() if type(o).__name__ == "Function" and getattr(o, "name", "") == "test_add")
+"""
+ODD_FORGERIES = {
+    "changes how messages are encoded": (TEST, """
+import json
+dumps = json.dumps
+def lie(message, **options):
+    if isinstance(message, dict) and message.get("is") == "report" and "ControlFailure" not in str(message):
+        message = {**message, "outcome": "passed", "failure": None}
+    return dumps(message, **options)
+json.dumps = lie
+def add(a, b):
+    return a - b
+"""),
+    "changes how messages are written": (TEST, """
+import os
+write = os.write
+def lie(fd, data):
+    if b"ControlFailure" not in data:
+        write(fd, data.replace(b'"outcome": "failed"', b'"outcome": "passed"'))
+    return len(data)
+os.write = lie
+def add(a, b):
+    return a - b
+"""),
+    "sends what no parser takes": (TEST, """
+import os
+def add(a, b):
+    for fd in range(3, 64):
+        for data in (b"[" * 100000, b'{"seq": ' + b"9" * 10000 + b"}", b"\xff\xfe", b"null", b"[]", b'{"is": {}}'):
+            try:
+                os.write(fd, data + b"\n")
+            except OSError:
+                pass
+    return a - b
+"""),
+    "reports a failure of no sort": (TEST, FIND_CHANNEL + """
+def add(a, b):
+    link = {"exception": 5, "message": None, "frames": [], "relation": "", "bases": []}
+    failure = {"nodeid": 1, "phase": "call", "chain": [link], "output": [], "expected_exception": []}
+    channel().send({"is": "report", "nodeid": "test_calc.py::test_add", "when": "call", "outcome": "failed",
+                    "xfail": False, "duration": 0.0, "failure": failure})
+    return a - b
+"""),
+    "interrupts": (TEST, "def add(a, b):\n    raise KeyboardInterrupt\n"),
+    "fails in the name of the control": (TEST, """
+def add(a, b):
+    raise type("ControlFailure", (Exception,), {})("control 0123456789abcdef")
+"""),
+    "changes a hook that the project has": (TEST, """
+import gc
+def quiet(item, call):
+    report = yield
+    if report.failed and "ControlFailure" not in str(report.longrepr):
+        report.outcome, report.longrepr = "passed", None
+    return report
+for thing in gc.get_objects():
+    if getattr(thing, "__name__", "") == "pytest_runtest_makereport" and getattr(thing, "__module__", "") == "conftest":
+        thing.__code__ = quiet.__code__
+def add(a, b):
+    return a - b
+"""),
+    "speaks for the judge": (TEST, """
+import gc
+def add(a, b):
+    judge = next(o for o in gc.get_objects() if type(o).__name__ == "Judge")
+    real = judge.log
+    def log(report):
+        if "ControlFailure" not in str(report.longrepr):
+            report.outcome, report.longrepr = "passed", None
+        real(report)
+    judge.log = log
+    return a - b
+"""),
+    "jumps over the assertion": (TWO_LINES, """
+import sys
+def add(a, b):
+    def trace(frame, event, arg):
+        if event == "line" and frame.f_lineno == 6:
+            frame.f_lineno = 7
+            sys.settrace(None)
+            return None
+        return trace
+    sys._getframe(1).f_trace = trace
+    sys.settrace(trace)
+    return a - b
+"""),
+    "traces from its import on": (TWO_LINES, """
+import sys
+def trace(frame, event, arg):
+    if event == "line" and frame.f_code.co_name == "test_add" and frame.f_lineno == 6:
+        frame.f_lineno = 7
+    return trace
+sys.settrace(trace)
+def add(a, b):
+    return a - b
+"""),
+    "exchanges the test while its fixtures are made": (WITH_FIXTURE, """
+import gc
+def add(a, b):
+    for thing in gc.get_objects():
+        if a == 4 and getattr(thing, "__name__", "") == "test_add" and hasattr(thing, "__code__"):
+            exec(compile("def test_add(four):\\n    pass\\n", thing.__code__.co_filename, "exec"), space := {})
+            thing.__code__ = space["test_add"].__code__
+    return a - b
+"""),
+    "exchanges the item's function": (WITH_FIXTURE, FIND_ITEM + """
+def add(a, b):
+    if a == 4:
+        item().obj = lambda four: None
+    return a - b
+"""),
+    "runs something else": (WITH_FIXTURE, FIND_ITEM + """
+def add(a, b):
+    if a == 4:
+        item().runtest = lambda: None
+    return a - b
+"""),
+    "stops the test case without a word": (TEST_CASE, """
+from unittest.case import _ShouldStop
+def add(a, b):
+    raise _ShouldStop
+"""),
+}  # fmt: skip
+
+
+def a_workshop(folder: Path, sandbox: str = "process", test: str = TEST) -> Workshop:
     top = folder / "project"
     top.mkdir()
     (top / "calc.py").write_bytes(WRONG)
-    (top / "test_calc.py").write_text(TEST)
+    (top / "test_calc.py").write_text(test)
+    if test == TEST:
+        (top / "conftest.py").write_text(CONFTEST)
     project = Project(
         rootdir=top.resolve(),
         top=top.resolve(),
@@ -207,12 +373,12 @@ def a_workshop(folder: Path, sandbox: str = "process") -> Workshop:
 FAILURE = Failure(NODEID, "call", (Raised("AssertionError", "assert -8 == 42"),), path="test_calc.py")
 
 
-def verdict_on(workshop: Workshop, after: bytes) -> object:
+def verdict_on(workshop: Workshop, after: bytes, failure: Failure = FAILURE, affected: tuple[str, ...] = ()) -> Verdict:
     diagnosis = Diagnosis(
-        "0001", (FAILURE,), "logic", (), "", str(workshop.pristine.top), str(workshop.pristine.rootdir)
+        "0001", (failure,), "logic", (), "", str(workshop.pristine.top), str(workshop.pristine.rootdir)
     )
     patch = Patch((FileChange("calc.py", WRONG, after),), "forger", "")
-    return verify(workshop, patch, diagnosis, Affected((), ""))
+    return verify(workshop, patch, diagnosis, Affected(affected, ""))
 
 
 SANDBOXES = ["process", "bwrap"] if find_bwrap()[0] is not None else ["process"]
@@ -238,3 +404,35 @@ def test_a_forgery_is_not_believed(name: str, workshop: Workshop):
     verdict = verdict_on(workshop, FORGERIES[name].encode())
     assert verdict.kind != "healed"
     assert verdict.reason
+
+
+@pytest.mark.parametrize("name", ODD_FORGERIES)
+def test_an_odd_forgery_is_not_believed(name: str, tmp_path: Path):
+    test, code = ODD_FORGERIES[name]
+    failure = replace(FAILURE, nodeid=IN_A_CLASS) if test == TEST_CASE else FAILURE
+    with a_workshop(tmp_path, test=test) as workshop:
+        reproduce(workshop, [failure])
+        verdict = verdict_on(workshop, code.encode(), failure)
+    assert verdict.kind != "healed"
+    assert verdict.reason
+
+
+@pytest.mark.parametrize("test", [TWO_LINES, WITH_FIXTURE, TEST_CASE])
+def test_a_right_patch_of_an_odd_test_is_believed(test: str, tmp_path: Path):
+    failure = replace(FAILURE, nodeid=IN_A_CLASS) if test == TEST_CASE else FAILURE
+    with a_workshop(tmp_path, test=test) as workshop:
+        reproduce(workshop, [failure])
+        verdict = verdict_on(workshop, RIGHT, failure)
+    assert verdict.kind == "healed", verdict.reason
+
+
+def test_other_tests_may_trace(tmp_path: Path):
+    """An affected test of a debugger says nothing about the patch."""
+    tracing = TEST.replace(
+        "    assert add(4, 0) == 4\n", "    import sys\n    sys.settrace(None)\n    assert add(4, 0) == 4\n"
+    )
+    assert tracing != TEST
+    with a_workshop(tmp_path, test=tracing) as workshop:
+        reproduce(workshop, [FAILURE])
+        verdict = verdict_on(workshop, RIGHT, affected=("test_calc.py::test_zero",))
+    assert verdict.kind == "healed", verdict.reason

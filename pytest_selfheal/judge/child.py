@@ -75,6 +75,9 @@ class Judge(Watch):
         if self.asked is not None:
             asked = self.asked
             items[:] = [item for item in items if _wanted(item.nodeid, asked)]
+        for item in items:
+            if item.nodeid in self.setup["watched"]:
+                self.integrity.collected(item)
         self.channel.send({"is": "collected", "nodeids": [item.nodeid for item in items]})
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
@@ -87,7 +90,12 @@ class Judge(Watch):
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         self.counter.start()
-        if item.nodeid in self.setup["watched"] and self.integrity.test_differs(item):
+        self.integrity.watching = item.nodeid in self.setup["watched"]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        # Not earlier: its fixtures may run the code under test.
+        if item.nodeid in self.setup["watched"] and not self.integrity.called(item):
             self.channel.send({"is": "tampered", "words": f"the code of {item.nodeid} is not what its file says"})
 
     def log(self, report: pytest.TestReport) -> None:

@@ -46,6 +46,9 @@ _HOOKS: Final = (
 )
 
 
+_TRACING: Final = ("sys.settrace", "sys.setprofile", "sys.monitoring.register_callback")
+
+
 class ControlFailure(Exception):
     """Raised on purpose behind the last line of a test."""
 
@@ -96,32 +99,56 @@ class Integrity:
     def __init__(self) -> None:
         self._before = dict(_functions())
         self._codes: dict[Path, list[types.CodeType]] = {}
+        self._collected: dict[str, tuple[object, object]] = {}
+        self._seen: set[str] = set()
+        self.watching = True
+        """False while a test runs that nobody watches: what it does on purpose says nothing."""
+        sys.addaudithook(self._on_audit)
+
+    def _on_audit(self, event: str, args: tuple[object, ...]) -> None:
+        # Whoever traces a test can jump over its assertions.
+        if event in _TRACING and self.watching:
+            self._seen.add(f"{event} was called by {sys._getframe(1).f_globals.get('__name__', '')}")
+
+    def collected(self, item: pytest.Item) -> None:
+        """Remember what a test is before any test runs."""
+        self._collected[item.nodeid] = _function_of(item)
+
+    def called(self, item: pytest.Item) -> bool:
+        """Just before its call: whether a test's code is what its file says. Notes whether it is what was collected."""
+        if isinstance(item, pytest.Function) and self._collected.get(item.nodeid) != _function_of(item):
+            self._seen.add(f"{item.nodeid} was exchanged after its collection")
+        for tracer in filter(None, (sys.gettrace(), sys.getprofile())):
+            name = getattr(tracer, "__qualname__", type(tracer).__qualname__)
+            self._seen.add(f"{getattr(tracer, '__module__', '')}.{name} traces {item.nodeid}")
+        return not self.test_differs(item)
 
     def altered(self, config: pytest.Config) -> list[str]:
-        """Names of what is no longer what it was, and of who takes part in judging (for comparison with other runs)."""
+        """What is no longer what it was, and who takes part in judging: clauses, for comparison with other runs."""
         now = dict(_functions())
-        found = [name for name, was in self._before.items() if now.get(name) != was]
+        found = [*self._seen, *(f"{name} was changed" for name, was in self._before.items() if now.get(name) != was)]
         for hook in _HOOKS:
             for implementation in getattr(config.hook, hook).get_hookimpls():
                 module = getattr(implementation.function, "__module__", "")
                 if module == __name__:
                     continue
-                found.append(f"{hook} in {module}.{getattr(implementation.function, '__qualname__', '')}")
+                name = getattr(implementation.function, "__qualname__", "")
+                found.append(f"{module}.{name} takes part in {hook}")
         return sorted(set(found))
 
     def test_differs(self, item: pytest.Item) -> bool:
         """Whether a test's code is not what its file says. False when that cannot be told."""
-        function = inspect.unwrap(getattr(item, "obj", None) or (lambda: None))
-        function = getattr(function, "__func__", function)
-        # Hypothesis makes a function of its own that claims to stand in the test's file.
-        function = getattr(getattr(function, "hypothesis", None), "inner_test", function)
-        code = getattr(function, "__code__", None)
-        if code is None or not isinstance(item, pytest.Function):
+        function, code = _function_of(item)
+        if not (
+            isinstance(item, pytest.Function)
+            and isinstance(function, types.FunctionType)
+            and isinstance(code, types.CodeType)
+        ):
             return False
         try:
             if Path(code.co_filename) != item.path:
                 # Code from elsewhere in a function of this module: exchanged, unless the file does not define it.
-                return getattr(function, "__globals__", None) is vars(item.module) and any(
+                return function.__globals__ is vars(item.module) and any(
                     fresh.co_name == function.__name__ for fresh in self._fresh(item.path, item.config)
                 )
             candidates = [fresh for fresh in self._fresh(item.path, item.config) if fresh.co_name == code.co_name]
@@ -136,6 +163,15 @@ class Integrity:
             plain = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
             self._codes[path] = [*_nested(plain), *_nested(_rewrite_test(path, config)[1])]
         return self._codes[path]
+
+
+def _function_of(item: pytest.Item) -> tuple[object, object]:
+    """A test's function below decorators and methods, and its code."""
+    function = inspect.unwrap(getattr(item, "obj", None) or (lambda: None))
+    function = getattr(function, "__func__", function)
+    # Hypothesis makes a function of its own that claims to stand in the test's file.
+    function = getattr(getattr(function, "hypothesis", None), "inner_test", function)
+    return function, getattr(function, "__code__", None)
 
 
 def _functions() -> Iterator[tuple[str, object]]:

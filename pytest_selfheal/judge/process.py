@@ -218,10 +218,12 @@ class _Pump:
         for line in lines:
             try:
                 message = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 self.flooded = True
                 continue
-            if self.on_message is not None and isinstance(message, dict):
+            if not isinstance(message, dict):
+                self.flooded = True
+            elif self.on_message is not None:
                 self.on_message(message)
 
     def tail(self) -> str:

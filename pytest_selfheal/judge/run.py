@@ -270,7 +270,7 @@ class _Listener:
             if report.when == "call" and message.get("assertions") is not None:
                 self.run.assertions[report.nodeid] = int(message["assertions"])
         if message.get("failure"):
-            self.run.failures += (Failure.from_dict(message["failure"]),)
+            self.run.failures += (_sound(Failure.from_dict(message["failure"])),)
 
     def _controlled(self, message: dict[str, Any]) -> bool:
         """The test ran to its end, where it failed as it was made to."""
@@ -285,6 +285,21 @@ class _Listener:
         if last not in allowed.get(report.when, ()):
             self._tampered(f"{report.nodeid}: {report.when} was reported after {last or 'nothing'}")
         self.stage[report.nodeid] = report.when
+
+
+def _sound(failure: Failure) -> Failure:
+    """``failure``, when all of it is of the types that it should be. Raises :class:`TypeError`."""
+    texts: list[object] = [failure.nodeid, failure.phase, failure.text, failure.path, failure.explanation]
+    texts += [*failure.expected_exception, *(part for section in failure.output for part in section)]
+    numbers: list[object] = [failure.line or 0, failure.duration]
+    for link in failure.chain:
+        texts += [link.exception, link.message, link.relation, *link.bases]
+        for frame in link.frames:
+            texts += [frame.path, frame.function, frame.source, *(part for pair in frame.locals for part in pair)]
+            numbers.append(frame.line)
+    if not all(isinstance(text, str) for text in texts) or not all(isinstance(n, int | float) for n in numbers):
+        raise TypeError("a failure of other types than a failure has")
+    return failure
 
 
 class _Report:

@@ -147,7 +147,7 @@ class Trial:
             return self._ended("guarded", f"the result cannot be trusted: {run.tampered}")
         unusual = sorted(set(run.altered) - self.workshop.usual)
         if unusual and self.workshop.usual and not self.collecting:
-            return self._ended("guarded", f"the result cannot be trusted: {unusual[0]} is not what it is unpatched")
+            return self._ended("guarded", f"the result cannot be trusted: with the patch, and only then, {unusual[0]}")
         if run.outside:
             return self._ended(
                 "error",
