@@ -196,7 +196,7 @@ class Healer:
         failures = self._look_first(failures)
         self.diagnoses = self._diagnose(failures, self.workshop)  # for a report, should Ctrl-C come while reproducing
         self._models.warm_up()
-        self.progress.note(f"running {len(failures)} failures again, unpatched")
+        self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
         seen = reproduce(self.workshop, failures)
         real = [each.failure for each in seen if each.reason is None]
         gone = [each for each in seen if each.reason is not None]

@@ -182,7 +182,9 @@ def _show(screen: Screen, patch: StoredPatch, outcome: Outcome | None, count: st
         screen.line(f"  confidence: {outcome.confidence}", **colour)
     if outcome.verdict is not None:
         passing = len(outcome.verdict.failing_now_pass)
-        screen.line(f"  {passing} failing now pass, {outcome.verdict.affected_pass} others re-run and passing")
+        screen.line(
+            f"  {passing} failing test{' now passes' if passing == 1 else 's now pass'}, {outcome.verdict.affected_pass} others re-run and passing"
+        )
     if outcome.patch is not None:
         if outcome.patch.note:
             screen.paragraph(outcome.patch.note, "  ", yellow=True)
@@ -196,7 +198,10 @@ def _carry_out(stored: StoredRun, agreed: Sequence[StoredPatch], refused: dict[s
         stored.decide(id, "rejected", reason)
     sentences = [f"Rejected {id}{': ' + reason if reason else ''}." for id, reason in refused.items()]
     if any(refused.values()):
-        sentences.append("To try again with what you said: pytest --selfheal --selfheal-hint 'your reason'.")
+        sentences.append(
+            "To let a model try again with what you said: "
+            "pytest --selfheal --selfheal-model NAME --selfheal-hint 'your reason'."
+        )
     if not agreed:
         return [*sentences, "Nothing was applied."]
     try:
