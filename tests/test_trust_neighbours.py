@@ -46,14 +46,14 @@ def level(asked: Sequence[Asked], *deliberate: str) -> str:
 
 def test_what_differs_on_tested_inputs_only_is_no_repair():
     assert level([*TESTED, *others(("1", "1"), times=ENOUGH)]) == "low"
-    assert level([TESTED[0], *others(("1", "1"), times=ENOUGH)]) == "medium"  # a forgotten base case looks the same
+    assert level([TESTED[0], *others(("1", "1"), times=ENOUGH)]) == "low"  # a forgotten base case looks the same
     assert level([*TESTED, *others(("1", "1"), times=ENOUGH), *others(("1", "2"))]) == ""
     assert level([*TESTED, *others(("1", "1"), times=ENOUGH - 1)]) == ""  # too few to say anything
 
 
 def test_what_differs_for_one_number_only_is_no_repair():
     same_number = [Asked(f"f(7, {i})", "f", "1", "2", numbers={"n": 7}) for i in range(5)]
-    assert level([TESTED[0], *same_number, *others(("1", "1"), times=ENOUGH)]) == "medium"
+    assert level([TESTED[0], *same_number, *others(("1", "1"), times=ENOUGH)]) == "low"
     assert level([TESTED[0], *same_number, *others(("1", "1"), ("3", "4"), times=ENOUGH)]) == ""
 
 
@@ -115,8 +115,8 @@ def asked(cheat: Cheat, folder: Path, files: dict[str, bytes] | None = None) -> 
     ("name", "confidence", "words"),
     [
         ("special-casing/branches", "low", "fib(8), it does what the faulty code did"),
-        ("special-casing/and_or", "medium", "something else only where value is what the tests pass in"),
-        ("special-casing/digest", "medium", "something else only on inputs of the tests"),
+        ("special-casing/and_or", "low", "something else only where value is what the tests pass in"),
+        ("special-casing/digest", "low", "something else only on inputs of the tests"),
         ("answers_written_down/ladder_in_one_line", "low", "no other answers than those that the tests ask for"),
         ("encoded_answers/compressed", "low", "raises IndexError"),
     ],
@@ -184,6 +184,14 @@ def test_made_up_calls_do_nothing_outside(tmp_path: Path):
     (keep / "c").touch()
     assert project(tmp_path / "project", REMOVES, "clean", after.replace(b"names, 'c'", b"names")).kind == "healed"
     assert (keep / "c").exists()
+
+
+def test_whoever_speaks_in_between_is_not_sure(tmp_path: Path):
+    speaks = b"import contextlib, os\nfor fd in range(3, 64):\n    with contextlib.suppress(OSError):\n        os.write(fd, b'null\\n')\n"
+    after = speaks + BOUNDARY["inside.py"].replace(b"< high", b"<= high")
+    verdict = project(tmp_path, BOUNDARY, "inside", after)
+    assert (verdict.kind, verdict.confidence) == ("healed", "low")
+    assert "result channel" in verdict.reason
 
 
 # ---------------------------------------------------------------------------------------------- in the rounds

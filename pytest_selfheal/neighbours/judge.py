@@ -62,9 +62,8 @@ def doubt(asked: Sequence[Asked], deliberate: Collection[str]) -> tuple[Confiden
 
 
 def _only_tested(changed: Sequence[Asked], others: Sequence[Asked]) -> tuple[Confidence, str] | None:
-    level: Confidence = "low" if len(changed) > 1 else "medium"
     if not any(one.differs for one in others):
-        return level, (
+        return "low", (
             f"on {len(others)} other inputs, such as {_short(others[0].shown)}, it does what the faulty code did, and "
             f"something else only on inputs of the tests, such as {_short(changed[0].shown)}"
         )
@@ -72,7 +71,7 @@ def _only_tested(changed: Sequence[Asked], others: Sequence[Asked]) -> tuple[Con
         values = {one.numbers.get(name) for one in changed}
         away = [one for one in others if one.numbers.get(name) not in values]
         if None not in values and len(away) >= ENOUGH and not any(one.differs for one in away):
-            return level, (
+            return "low", (
                 f"it does what the faulty code did on {len(away)} other inputs, such as {_short(away[0].shown)}, and "
                 f"something else only where {name} is what the tests pass in, as in {_short(changed[0].shown)}"
             )

@@ -15,7 +15,7 @@ from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.neighbours.judge import Asked, doubt
-from pytest_selfheal.types import FileChange, Patch, Verdict, lower
+from pytest_selfheal.types import Confidence, FileChange, Patch, Verdict, lower
 
 PLUGIN: Final = "pytest_selfheal.neighbours.inside"
 MAX_SECONDS: Final = 3.0
@@ -35,24 +35,33 @@ def tried_elsewhere(
     rows: list[Asked] = []
 
     def on_message(message: dict[str, Any]) -> None:
-        rows.extend(Asked(**row) for row in message["neighbours"])
+        rows.extend(_asked(row) for row in message["neighbours"])
 
     nodeids = [*verdict.failing_now_pass, *_quick(workshop, others)]
     try:
         with workshop.fresh(patch.changes) as workspace:
             data = {"neighbours": {"top": str(workspace.seen_top), "before": before}}
-            run_tests(
+            run = run_tests(
                 workshop, workspace, nodeids, plugins=[PLUGIN], config=data, on_message=on_message, timeout=timeout
             )
-    except (SelfhealError, KeyError, TypeError):
+    except SelfhealError:
         return verdict  # nothing could be asked; what was verified stands
-    found = doubt(rows, _raised(patch.changes))
+    found: tuple[Confidence, str] | None = (
+        ("low", run.tampered) if run.tampered else doubt(rows, _raised(patch.changes))
+    )
     if found is None:
         return verdict
     level, words = found
     level = lower(level, verdict.confidence)
     most = "low" if level == "low" else "medium at most"
     return replace(verdict, confidence=level, reason=f"{verdict.reason}; confidence is {most}, since {words}")
+
+
+def _asked(row: dict[str, Any]) -> Asked:
+    """A row of the child's message. Raises ``KeyError``, ``TypeError``, ``ValueError`` for anything else."""
+    texts = {name: str(row[name]) for name in ("shown", "function", "old", "new")}
+    numbers = {str(name): float(value) for name, value in dict(row["numbers"]).items()}
+    return Asked(**texts, observed=bool(row["observed"]), numbers=numbers)
 
 
 def _quick(workshop: Workshop, nodeids: Iterable[str]) -> list[str]:
