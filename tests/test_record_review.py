@@ -196,7 +196,16 @@ def test_a_reason_against_a_patch_leads_the_model_to_another(tree: Tree) -> None
         return f"The sign is wrong.\n```python\n# FILE: calc.py\ndef add(a, b):\n    return {body}\n```"
 
     with ScriptedModel(model) as server:
-        command = [sys.executable, "-m", "pytest", "--selfheal", "--selfheal-review", "--selfheal-strategy=model"]
+        # Under xdist it is the controller that asks.
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n1",
+            "--selfheal",
+            "--selfheal-review",
+            "--selfheal-strategy=model",
+        ]
         command += ["-p", "no:cacheprovider", "-p", "no:asyncio", *server.options]
         status, shown = at_terminal(
             tree, command, ["n", "too clever by half", "y"], {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
