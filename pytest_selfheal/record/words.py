@@ -53,7 +53,7 @@ def totals(report: RunReport) -> str:
     """One line: how many failures, how many healed, what it cost."""
     count, healed, usage = len(report.outcomes), len(report.healed), report.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
-    spent = f", {tokens} tokens, {money(usage.cost_usd)}" if tokens or usage.cost_usd != 0 else ""
+    spent = f", {tokens:,} tokens, {money(usage.cost_usd)}" if tokens or usage.cost_usd != 0 else ""
     return f"{healed} of {count} {'cause' if count == 1 else 'causes'} healed in {report.seconds:.1f} s{spent}"
 
 
