@@ -21,6 +21,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pytest_selfheal.bench.suites.source import with_docstring
+
 
 def project(task: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True)
@@ -31,7 +33,7 @@ def project(task: dict[str, Any], folder: Path) -> None:
         code = head + code
     docstring = task.get("docstring", "").strip()
     if docstring and docstring not in code:
-        code = code.replace(task["declaration"], f'{task["declaration"].rstrip()}\n    """{docstring}"""\n', 1)
+        code = code.replace(task["declaration"], with_docstring(task["declaration"], docstring, ""), 1)
     (folder / "solution.py").write_text(code, "utf-8")
     body = "\n".join(f"    {line}" if line.strip() else "" for line in task["test"].strip().split("\n"))
     test = f"from solution import *\nfrom solution import {name}\n\n\ndef test_{name}():\n{body}\n"

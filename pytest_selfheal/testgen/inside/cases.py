@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from pytest_selfheal.testgen.inside.candidate import Candidate, Surroundings
-from pytest_selfheal.testgen.inside.evaluate import Evaluator
+from pytest_selfheal.testgen.inside.evaluate import FIRST_ITEMS, Evaluator
 from pytest_selfheal.testgen.inside.gather import Gatherer
 from pytest_selfheal.testgen.inside.render import Unrenderable
 from pytest_selfheal.testgen.job import Case, Name
@@ -28,7 +28,9 @@ class Writer:
         imports = candidate.imports | given.imports | {self._subject.import_name}
         if inspect.iscoroutinefunction(self._subject.function):
             call, imports = f"asyncio.run({call})", imports | {("asyncio", "")}
-        if answer.iterated:
+        if answer.endless:
+            call, imports = f"list(itertools.islice({call}, {FIRST_ITEMS}))", imports | {("itertools", "")}
+        elif answer.iterated:
             call = f"list({call})"
         after, more = self._after(candidate)
         who = self._promised.get(given.key, ("", None))[0]

@@ -26,6 +26,9 @@ CALL_SECONDS = 0.1
 QUICK = 0.012
 """CPU seconds that a call of a changed version may take in any case; a hundred times what the code needs otherwise."""
 MAX_ITEMS = 60
+"""An iterator that yields more is taken for endless."""
+FIRST_ITEMS = 5
+"""So much of an endless one is looked at."""
 MAX_SLOW = 2
 
 Outcome = Literal["value", "raises", "slow", "broken", "impure"]
@@ -42,6 +45,8 @@ class Answer:
     error: BaseException | None = None
     iterated: bool = False
     """The value lists what the call yielded."""
+    endless: bool = False
+    """It goes on: the value lists the first :data:`FIRST_ITEMS` only."""
     after: tuple[Any, ...] = ()
     """The arguments after the call."""
     changed: tuple[bool, ...] = ()
@@ -152,13 +157,15 @@ class Evaluator:
             return Answer("impure", f"impure: {error}", reason=f"it {error}")
         except BaseException as error:
             return Answer("raises", f"raises {type(error).__name__}", error=error)
-        if iterated and len(value) > MAX_ITEMS:
-            return Answer("slow", "yields without end")
+        endless = iterated and len(value) > MAX_ITEMS
+        if endless:
+            value = value[:FIRST_ITEMS]
         try:
             text = canonical(value)
         except BaseException as error:
             return Answer("broken", f"no text: {type(error).__name__}", error=error)
-        return Answer("value", ("yields " if iterated else "") + text, value, iterated=iterated)
+        how = "yields on and on " if endless else "yields " if iterated else ""
+        return Answer("value", how + text, value, iterated=iterated, endless=endless)
 
     def says(self, source: str, imports: Iterable[Name], value: Any) -> bool:
         """Whether ``source`` evaluates to something equal to ``value``, of its type."""
