@@ -106,10 +106,12 @@ def test_all_styles(tmp_path: Path):
         plain = run_tests(workshop, workshop.pristine, None)
         nodeids = [nodeid for nodeid, outcome in plain.outcomes.items() if outcome == "passed"]
         assert len(nodeids) >= 13
+        watched = run_tests(workshop, workshop.pristine, nodeids, watched=plain.outcomes)
         again = run_tests(workshop, workshop.pristine, nodeids, control=nodeids, watched=plain.outcomes)
-    assert plain.tampered == again.tampered == ""
+    assert plain.tampered == watched.tampered == again.tampered == ""
     assert {nodeid: again.outcomes.get(nodeid) for nodeid in nodeids} == dict.fromkeys(nodeids, "passed")
-    assert set(again.altered) == set(plain.altered)
+    assert set(again.altered) == set(watched.altered)
+    assert not [words for words in watched.altered if "exchanged" in words]
 
 
 def test_a_test_that_really_fails_still_fails(tmp_path: Path):

@@ -426,6 +426,38 @@ def test_a_right_patch_of_an_odd_test_is_believed(test: str, tmp_path: Path):
     assert verdict.kind == "healed", verdict.reason
 
 
+TRACED = """
+from hypothesis import given, settings, strategies as st
+from calc import add
+
+
+@settings(database=None, max_examples=20)
+@given(st.integers(), st.integers())
+def test_add(a, b):
+    assert add(a, b) == a + b
+"""
+
+
+def test_a_right_patch_is_believed_where_others_trace(tmp_path: Path):
+    """``doctest`` and Hypothesis trace what they run, some of them only while it fails."""
+    before, after = (
+        b'def add(a, b):\n    """\n    >>> add(1, 2)\n    3\n    """\n' + c for c in (WRONG[15:], RIGHT[15:])
+    )
+    with a_workshop(tmp_path, test=TRACED) as made:
+        (made.project.top / "calc.py").write_bytes(before)
+        project = replace(made.project, pytest_args=("--doctest-modules",))
+    failed = (Raised("doctest.DocTestFailure", ""),)
+    failures = [FAILURE, replace(FAILURE, nodeid="calc.py::calc.add", path="calc.py", chain=failed)]
+    with Workshop(project, made.settings) as workshop:
+        seen = reproduce(workshop, failures)
+        assert [one.words for one in seen] == ["", ""]
+        root = str(workshop.pristine.top)
+        diagnosis = Diagnosis("0001", tuple(one.failure for one in seen), "logic", (), "", root, root)
+        patch = Patch((FileChange("calc.py", before, after),), "somebody", "")
+        verdict = verify(workshop, patch, diagnosis, Affected((), ""))
+    assert verdict.kind == "healed", verdict.reason
+
+
 def test_other_tests_may_trace(tmp_path: Path):
     """An affected test of a debugger says nothing about the patch."""
     tracing = TEST.replace(

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from pytest_selfheal.guard.answers import writes_a_stub
-from pytest_selfheal.guard.facts import Facts, Finding, Module
+from pytest_selfheal.guard.facts import Facts, Finding, Module, decode, is_python
 
 _MANY: Final = 2
 _LARGE: Final = 1 << 16
@@ -42,6 +42,10 @@ _DECODERS: Final[tuple[Callable[[bytes], bytes], ...]] = (
     lambda data: bz2.BZ2Decompressor().decompress(data, _LONGEST),
     lambda data: lzma.LZMADecompressor(memlimit=1 << 24).decompress(data, _LONGEST),
 )  # fmt: skip
+_NAMING: Final = frozenset(
+    ("builtins.vars", "builtins.dir", "builtins.locals", "builtins.globals", "inspect.getmembers")
+)
+"""Who calls these can read a number from a name."""
 _DIGITS: Final = re.compile(r"\d+")
 _WORD: Final = re.compile(r"(?:0[xob])?[0-9a-fA-F]+")
 
@@ -49,13 +53,22 @@ Numbers = frozenset[int]
 
 
 def check(facts: Facts) -> str | None:
-    wanted = frozenset(number for answer in facts.tests.answers if (number := _whole(answer)) is not None)
-    if len(wanted) < _MANY or writes_a_stub(facts):
+    groups = [
+        frozenset(number for answer in group if (number := _whole(answer)) is not None)
+        for group in facts.tests.answer_groups
+    ]
+    groups = [group for group in groups if len(group) >= _MANY]
+    if not groups or writes_a_stub(facts):
         return None
-    values = [ast.literal_eval(finding.key) for finding in facts.new(_constants)]
+    values: list[object] = [ast.literal_eval(finding.key) for finding in facts.new(_constants)]
+    values += [
+        decode(change.after or b"")
+        for change in facts.patch.changes
+        if change.before is None and not is_python(change.path)
+    ]
     masks = frozenset(value for value in values if type(value) is int and abs(value) > 1)
     before: set[int] | None = None
-    for how, numbers in _all(values, masks):
+    for (how, numbers), wanted in itertools.product(_all(values, masks), groups):
         met = wanted & numbers
         if len(met) < _MANY or len(met) * 2 < len(wanted):
             continue
@@ -87,6 +100,10 @@ def _whole(answer: str) -> int | None:
 
 def _constants(module: Module) -> Iterator[Finding]:
     """Texts, bytes, whole numbers and collections of them; documentation only where the code reads it."""
+    if any(called in _NAMING for _, called in module.calls):
+        names = {node.id for node in module.nodes if isinstance(node, ast.Name)}
+        names |= {node.name for node in module.nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+        yield from (Finding(repr(name), "") for name in sorted(names))
     reads_its_documentation = any(
         (isinstance(node, ast.Attribute) and node.attr == "__doc__")
         or (isinstance(node, ast.Name) and node.id == "__doc__")
@@ -117,6 +134,8 @@ def _all(values: Sequence[object], masks: Numbers) -> Iterator[tuple[str, Number
     """Every reading of the values: what was read, in words, and the numbers that come out."""
     texts = [value for value in values if isinstance(value, str | bytes)]
     yield "the lengths of new texts", frozenset(len(text) for text in texts if len(text) >= _SHORTEST_LENGTH)
+    runs = [digits for text in texts if isinstance(text, str) for digits in _DIGITS.findall(text[:_LONGEST])]
+    yield "the numbers of new texts and names", frozenset(int(digits) for digits in runs if len(digits) < 16)
     for value in values:
         if isinstance(value, bytes):
             yield from _of_bytes("the bytes of a constant", value[:_LONGEST], masks, 2)
@@ -130,13 +149,18 @@ def _all(values: Sequence[object], masks: Numbers) -> Iterator[tuple[str, Number
             elements = [*value, *value.values()] if isinstance(value, dict) else list(value)
             numbers = [element for element in elements if type(element) is int]
             yield from _masked("a masked list", numbers, masks)
+            fractions = [element for element in elements if type(element) is float and abs(element) < _LARGE]
+            for scale in (10, 100, 1000):
+                yield "scaled fractions", frozenset(round(element * scale) for element in fractions)
+            rows = [row for row in elements if isinstance(row, list | tuple) and all(type(cell) is int for cell in row)]
+            digits = ["".join(map(str, row)) for row in rows if len(row) < 10]
+            yield "rows of digits", frozenset(int(row) for row in digits if row.isdigit() and len(row) < 16)
             words = [element for element in elements if isinstance(element, str)]
             if len(words) > 1:
                 yield from _of_text(" ".join(words)[:_LONGEST], masks)
 
 
 def _of_text(text: str, masks: Numbers) -> Iterator[tuple[str, Numbers]]:
-    yield "the numbers of a text", frozenset(int(digits) for digits in _DIGITS.findall(text) if len(digits) < 16)
     words = [word for word in _WORD.findall(text) if len(word) < 16]
     for base in (16, 8, 2):
         yield f"numbers to the base {base}", frozenset(_parsed(words, base))
@@ -162,9 +186,9 @@ def _of_bytes(how: str, data: bytes, masks: Numbers, depth: int, itself: bool = 
             )
         text = data.decode("latin-1")
         yield how, frozenset(int(digits) for digits in _DIGITS.findall(text) if len(digits) < 16)
-    for decode in _DECODERS if depth else ():
+    for decoder in _DECODERS if depth else ():
         try:
-            decoded = decode(data)[:_LONGEST]
+            decoded = decoder(data)[:_LONGEST]
         except (ValueError, OSError, EOFError, MemoryError, zlib.error, lzma.LZMAError):
             continue
         if decoded and decoded != data:
@@ -174,6 +198,7 @@ def _of_bytes(how: str, data: bytes, masks: Numbers, depth: int, itself: bool = 
 def _masked(how: str, numbers: list[int], masks: Numbers) -> Iterator[tuple[str, Numbers]]:
     numbers = numbers[:1000]
     yield how, frozenset(numbers)
+    yield how, frozenset(~number for number in numbers) | frozenset(-number for number in numbers)
     yield "running sums of a list", frozenset(itertools.accumulate(numbers))
     for mask in sorted(masks)[:12]:
         for masking in _MASKING:

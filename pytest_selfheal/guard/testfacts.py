@@ -64,16 +64,24 @@ class TestFacts:
         return frozenset(pair for node in self._relevant() for pair in _pairs(node))
 
     @functools.cached_property
-    def answers(self) -> frozenset[str]:
-        """Telling results that the failing tests themselves expect; those of their whole files where they name none."""
+    def answer_groups(self) -> tuple[frozenset[str], ...]:
+        """Telling results that the failing tests themselves expect (their whole files where they name none): those that
+        they compare with, and those in rows of cases, which may also be rows of an input."""
         own = [
             node
             for tree in self._trees
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in self.names
         ]
-        results = {result for node in own for _, result in _pairs(node)} or {result for _, result in self.pairs}
-        return frozenset(filter(is_telling, results))
+        found = [{result for node in own for _, result in find(node)} for find in (_compared, _rows)]
+        if not any(found):
+            found = [{result for _, result in self.pairs}]
+        return tuple(frozenset(filter(is_telling, results)) for results in found)
+
+    @functools.cached_property
+    def answers(self) -> frozenset[str]:
+        """All of :attr:`answer_groups`."""
+        return frozenset().union(*self.answer_groups)
 
     @functools.cached_property
     def input_parts(self) -> frozenset[str]:
@@ -128,7 +136,8 @@ def _parts(text: str) -> Iterator[str]:
 def literal(node: ast.AST) -> str | None:
     """Canonical text of a literal expression; lists and tuples look alike, as do ``1`` and ``1.0``, ``3 + 4`` and ``7``."""
     try:
-        value = _arithmetic(node) if isinstance(node, ast.BinOp) else ast.literal_eval(node)
+        inverted = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert)
+        value = _arithmetic(node) if inverted or isinstance(node, ast.BinOp) else ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     return canonical(value)
@@ -137,18 +146,26 @@ def literal(node: ast.AST) -> str | None:
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv, ast.Mod: operator.mod, ast.BitXor: operator.xor, ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_, ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
 }  # fmt: skip
 _MOST_DIGITS = 10**9
+_HIGHEST = 30
+"""Exponents and widths of shifts beyond this are not followed."""
 
 
 def _arithmetic(node: ast.AST) -> int | float | complex:
     """A number that is written as a sum, a product, … of numbers. Raises ``ValueError`` for anything else."""
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = _arithmetic(node.left), _arithmetic(node.right)
+        if isinstance(node.op, ast.Pow | ast.LShift | ast.RShift) and not (type(right) is int and right <= _HIGHEST):
+            raise ValueError
         try:
             value = _OPERATORS[type(node.op)](left, right)
         except ArithmeticError as error:
             raise ValueError from error
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        value = _arithmetic(node.operand)
+        value = ~value if isinstance(value, int) else value
     else:
         value = ast.literal_eval(node)
     if not isinstance(value, int | float | complex) or abs(value) > _MOST_DIGITS:
@@ -220,6 +237,12 @@ def _expected(tree: ast.AST) -> Iterator[str]:
 
 
 def _pairs(tree: ast.AST) -> Iterator[Pair]:
+    yield from _compared(tree)
+    yield from _rows(tree)
+
+
+def _compared(tree: ast.AST) -> Iterator[Pair]:
+    """Arguments of a call and what its value is compared with."""
     for node in ast.walk(tree):
         sides: list[ast.expr] = []
         if isinstance(node, ast.Compare) and len(node.comparators) == 1:
@@ -237,7 +260,12 @@ def _pairs(tree: ast.AST) -> Iterator[Pair]:
                         yield from ((argument, result) for argument in arguments if argument is not None)
                         if len(arguments) > 1 and None not in arguments:
                             yield "[" + ", ".join(str(argument) for argument in arguments) + "]", result
-        if isinstance(node, ast.List | ast.Tuple):  # the rows of a table of cases
+
+
+def _rows(tree: ast.AST) -> Iterator[Pair]:
+    """First and last cells of the rows of a table of cases."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.List | ast.Tuple):
             for row in node.elts:
                 if isinstance(row, ast.Tuple | ast.List | ast.Call):
                     cells = [literal(cell) for cell in (row.args if isinstance(row, ast.Call) else row.elts)]

@@ -39,7 +39,9 @@ def reproduce(workshop: Workshop, failures: Sequence[Failure]) -> tuple[Reproduc
     for _ in range(repeats):
         if not pending:
             break
-        run = run_tests(workshop, workshop.pristine, pending, tmp=workshop.shared_tmp, arguments=COUNTING)
+        run = run_tests(
+            workshop, workshop.pristine, pending, tmp=workshop.shared_tmp, arguments=COUNTING, watched=pending
+        )
         for nodeid, count in run.assertions.items():
             workshop.assertions[nodeid] = min(count, workshop.assertions.get(nodeid, count))
         if (trouble := _trouble(run)) is not None:

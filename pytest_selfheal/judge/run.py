@@ -76,7 +76,8 @@ def run_tests(
     :func:`pytest_selfheal.judge.child.send`. ``tmp`` is the child's temporary folder, one of its own unless given.
     ``timeout`` is in seconds of wall time for the whole child. The run never
     writes in the user's tree. ``control``: tests that are made to fail behind their last line, so that a forged pass
-    shows; one that ran that far counts as passed. ``watched``: tests whose code is compared with their source.
+    shows; one that ran that far counts as passed. ``watched``: tests whose code is
+    compared with their source and with what was collected, and of which it is noted who traces them.
     """
     project, settings = workshop.project, workshop.settings
     control = list(control)
