@@ -11,6 +11,7 @@ import doctest
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from pytest_selfheal import parsing
 from pytest_selfheal.types import Failure
 
 ENOUGH = 2
@@ -98,7 +99,7 @@ def failing_claim(failure: Failure, test_source: str) -> Claim | None:
 
 def _claims(nodeid: str, source: str, values: Mapping[str, str]) -> Iterator[tuple[Claim, ast.Assert]]:
     try:
-        tree = ast.parse(source)
+        tree = parsing.parse(source)
     except (SyntaxError, ValueError):
         return
     for node in ast.walk(tree):
@@ -141,7 +142,7 @@ def _documented(sources: Mapping[str, str]) -> Iterator[Claim]:
     """Doctest examples in the docstrings of module-level functions, as claims."""
     for path, source in sources.items():
         try:
-            tree = ast.parse(source)
+            tree = parsing.parse(source)
         except (SyntaxError, ValueError):
             continue
         for node in tree.body:
@@ -149,8 +150,8 @@ def _documented(sources: Mapping[str, str]) -> Iterator[Claim]:
                 continue
             for example in _examples(ast.get_docstring(node) or ""):
                 try:
-                    call = ast.parse(example.source.strip(), mode="eval").body
-                    want = ast.parse(example.want.strip(), mode="eval").body
+                    call = parsing.parse(example.source.strip(), mode="eval").body
+                    want = parsing.parse(example.want.strip(), mode="eval").body
                 except (SyntaxError, ValueError):
                     continue
                 claim = _claim(ast.Compare(call, [ast.Eq()], [want]), f"{path}, {node.name}()", {})
@@ -191,7 +192,7 @@ def _callers(source: str, function: str) -> Iterable[str]:
 
 def _test_functions(source: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     try:
-        tree = ast.parse(source)
+        tree = parsing.parse(source)
     except (SyntaxError, ValueError):
         return
     for node in tree.body:

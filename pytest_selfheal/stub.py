@@ -6,6 +6,7 @@ import ast
 import functools
 from collections.abc import Mapping
 
+from pytest_selfheal import parsing
 from pytest_selfheal.types import Failure
 
 
@@ -29,7 +30,7 @@ def find_stub(failure: Failure, sources: Mapping[str, str], test_source: str) ->
 def _stubs(source: str) -> tuple[tuple[str, bool], ...]:
     """Names of a module's stubs, and whether they are meant to be: abstract, an overload."""
     try:
-        tree = ast.parse(source)
+        tree = parsing.parse(source)
     except (SyntaxError, ValueError):
         return ()
     return tuple(
@@ -65,7 +66,7 @@ def _is_abstract(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def _called_names(source: str) -> frozenset[str]:
     try:
-        tree = ast.parse(source)
+        tree = parsing.parse(source)
     except (SyntaxError, ValueError):
         return frozenset()
     names = set()

@@ -7,7 +7,7 @@ import contextlib
 import threading
 from pathlib import Path
 
-from pytest_selfheal import doubt, stub
+from pytest_selfheal import doubt, parsing, stub
 from pytest_selfheal.diagnose import missing_fixture, missing_package, missing_service
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.types import Diagnosis, Failure, Outcome, StopReason
@@ -103,7 +103,7 @@ def _function_source(failure: Failure, text: str) -> str:
     """The failing test's own function, so that stubs called by other tests of the file do not count."""
     name = failure.nodeid.rpartition("::")[2].partition("[")[0]
     try:
-        tree = ast.parse(text)
+        tree = parsing.parse(text)
     except (SyntaxError, ValueError):
         return ""
     for node in ast.walk(tree):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from pytest_selfheal import parsing
 from pytest_selfheal.guard.testfacts import TestFacts
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Diagnosis, FileChange, Patch
@@ -42,7 +43,7 @@ class Module:
         self._bound: dict[Function, frozenset[str]] = {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes are the project's own business
-            self.tree = ast.parse(source, filename=path)
+            self.tree = parsing.parse(source, filename=path)
 
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:

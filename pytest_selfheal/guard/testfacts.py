@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pytest_selfheal import parsing
 from pytest_selfheal.types import Diagnosis
 
 Pair = tuple[str, str]
@@ -37,7 +38,7 @@ class TestFacts:
                 continue
             try:
                 source = (base / name).read_bytes()
-                self._trees.append(ast.parse(source))
+                self._trees.append(parsing.parse(source))
             except (OSError, SyntaxError, ValueError):
                 continue
             self.text += source.decode("utf-8", "replace")

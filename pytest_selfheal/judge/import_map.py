@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from pytest_selfheal import parsing
+
 _DYNAMIC = re.compile(
     rb"\b(?:subprocess|runpy|pytester|testdir|os\.system|os\.exec|multiprocessing|__import__|import_module|pkgutil|"
     rb"spec_from_file_location|entry_points|getsource|open\(__file__)\b"
@@ -41,7 +43,7 @@ class ImportMap:
     def _read(self, name: str) -> None:
         try:
             source = (self.top / name).read_bytes()
-            tree = ast.parse(source)
+            tree = parsing.parse(source)
         except (OSError, SyntaxError, ValueError, RecursionError):
             self.dynamic.add(name)  # unreadable: it might import anything
             return

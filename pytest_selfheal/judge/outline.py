@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pytest_selfheal import parsing
+
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -56,7 +58,7 @@ class Change:
 def outline(source: bytes) -> Outline | None:
     """``None`` for a source that does not parse."""
     try:
-        tree = ast.parse(source)
+        tree = parsing.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return None
     blocks = []
@@ -134,7 +136,7 @@ def _digest(tree: ast.AST) -> str:
 
 def _replaced_lines(before: bytes, after: bytes) -> frozenset[int] | None:
     """Old lines of statements that were replaced one for one; ``None`` when lines came or went."""
-    spans = list(_statement_spans(ast.parse(before)))
+    spans = list(_statement_spans(parsing.parse(before)))
     found: set[int] = set()
     matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
     for tag, first, last, new_first, new_last in matcher.get_opcodes():

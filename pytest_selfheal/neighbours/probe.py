@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from pytest_selfheal import parsing
 from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
@@ -80,7 +81,7 @@ def _raised(changes: Iterable[FileChange]) -> frozenset[str]:
     names: set[str] = set()
     for change in changes:
         try:
-            tree = ast.parse(change.after or b"")
+            tree = parsing.parse(change.after or b"")
         except (SyntaxError, ValueError):
             continue
         for node in ast.walk(tree):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from pytest_selfheal import parsing
 from pytest_selfheal.judge.run import ChildRun, run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.types import FileChange
@@ -116,7 +117,7 @@ def refused(text: str, modules: Mapping[str, bool]) -> str:
     ``modules`` names the project's test helpers (modules that only tests define) and whether they exist.
     """
     try:
-        tree = ast.parse(text)
+        tree = parsing.parse(text)
     except (SyntaxError, ValueError):
         return "it does not parse"
     if found := _FORBIDDEN_CALLS.search(text):

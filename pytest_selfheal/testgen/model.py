@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_selfheal import parsing
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.settings import Settings
@@ -218,7 +219,7 @@ def _function(nodeid: str) -> str:
 
 def _without(code: str, names: set[str]) -> str | None:
     """The file without some of its test functions; ``None`` when no test would be left."""
-    tree = ast.parse(code)
+    tree = parsing.parse(code)
     tests = [
         n
         for n in ast.walk(tree)
@@ -236,7 +237,7 @@ def _without(code: str, names: set[str]) -> str | None:
 
 def _names(change: FileChange, prefix: str) -> list[str]:
     file = change.path.removeprefix(f"{prefix}/") if prefix else change.path
-    tree = ast.parse(change.after or b"")
+    tree = parsing.parse(change.after or b"")
     return [f"{file}::{n.name}" for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name.startswith("test")]
 
 

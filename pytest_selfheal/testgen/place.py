@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from pytest_selfheal import parsing
 from pytest_selfheal.project import Project
 from pytest_selfheal.testgen.job import Name
 
@@ -84,7 +85,7 @@ def _imported_names(top: Path, tests: Iterable[str]) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     for test in tests:
         try:
-            tree = ast.parse((top / test).read_bytes())
+            tree = parsing.parse((top / test).read_bytes())
         except (OSError, SyntaxError, ValueError):
             continue
         for node in ast.walk(tree):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
+from pytest_selfheal import parsing
 from pytest_selfheal.testgen.job import Target
 from pytest_selfheal.types import FileChange
 
@@ -24,7 +25,7 @@ def of_changes(changes: Iterable[FileChange]) -> tuple[tuple[Target, ...], bool]
         after = functions(_text(change.after))
         try:
             before = functions(_text(change.before or b""))
-            tree_before, tree_after = ast.parse(_text(change.before or b"")), ast.parse(_text(change.after))
+            tree_before, tree_after = parsing.parse(_text(change.before or b"")), parsing.parse(_text(change.after))
         except (SyntaxError, ValueError):
             before, outside = {}, True  # it could not even be read: everything in it is repaired
         else:
@@ -55,7 +56,7 @@ def of_lines(texts: Mapping[str, str], changed: Mapping[str, frozenset[int]]) ->
 
 def functions(text: str) -> dict[str, _Function]:
     """Functions and methods by qualified name. Raises :class:`SyntaxError`."""
-    return dict(_walk(ast.parse(text), ""))
+    return dict(_walk(parsing.parse(text), ""))
 
 
 def _walk(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function]]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from pytest_selfheal import parsing
 from pytest_selfheal.testgen.job import Case, Name
 
 DEFAULT_WIDTH = 88
@@ -268,7 +269,7 @@ def broken(source: str, indent: int, width: int, before: str = "", ending: str =
     """An expression as lines no longer than ``width`` where that is possible: one element a line, as formatters do it."""
     space = " " * indent
     line = f"{space}{before}{source}{ending}"
-    node = ast.parse(source, mode="eval").body
+    node = parsing.parse(source, mode="eval").body
     inner = _elements(node, source) if len(line) > width else None
     if not inner:
         return [line]

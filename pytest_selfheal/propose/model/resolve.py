@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from pytest_selfheal import parsing
 from pytest_selfheal.propose.model.match import swap
 from pytest_selfheal.propose.model.reply import Edit, Reply, Rewrite, Swap, Unusable
 from pytest_selfheal.propose.model.rewrite import Rewriter, minimise
@@ -87,7 +88,7 @@ def _must_parse(path: str, text: str) -> None:
     if not path.endswith((".py", ".pyi")):
         return
     try:
-        ast.parse(text)
+        parsing.parse(text)
     except SyntaxError as error:
         raise Unusable(f"after the change {path} does not parse (line {error.lineno}: {error.msg})") from None
     except (ValueError, RecursionError, MemoryError) as error:

@@ -11,6 +11,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from pytest_selfheal import parsing
 from pytest_selfheal.propose.model.reply import Unusable
 from pytest_selfheal.propose.model.source import Definition, FunctionNode, Named, SourceFile, parse
 
@@ -35,7 +36,7 @@ class Rewriter:
     def apply(self, text: str, code: str) -> str:
         """``text`` with the definitions of ``code``. Raises :class:`Unusable`."""
         try:
-            tree = ast.parse(code)
+            tree = parsing.parse(code)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             where = f" (line {error.lineno}: {error.msg})" if isinstance(error, SyntaxError) else ""
             raise Unusable(f"the code for {self.path} does not parse{where}") from None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from pytest_selfheal import parsing
 from pytest_selfheal.definitions import NotParsed, definitions
 
 LARGEST = 1_000_000
@@ -152,7 +153,7 @@ class SourceFile:
 
 def parse(text: str) -> ast.Module | None:
     try:
-        return ast.parse(text)
+        return parsing.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

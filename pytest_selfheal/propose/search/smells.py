@@ -12,6 +12,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from pytest_selfheal import parsing
 from pytest_selfheal.propose.search.candidate import Candidate, Edit, apply
 from pytest_selfheal.propose.search.source import Source, unread
 
@@ -47,7 +48,7 @@ def doubt(before: str, after: str) -> float:
     Only what the patch brings in counts. Code that does not parse has no smells.
     """
     try:
-        old, new = ast.parse(before), ast.parse(after)
+        old, new = parsing.parse(before), parsing.parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return 1.0
     left = UNREAD if _unread(new) - _unread(old) else 1.0
