@@ -92,7 +92,7 @@ LIBRARIES = (
     Library("more-itertools", "11.2.1", "more_itertools"),
     Library("natsort", "8.4.0", "natsort", ("hypothesis", "pytest-mock")),
     Library("pyparsing", "3.3.3", "pyparsing", ("railroad-diagrams", "jinja2")),
-    Library("schema", "0.7.8", "schema.py"),
+    Library("schema", "0.7.8", "schema"),
     Library("toolz", "0.12.1", "toolz"),
     Library("wcwidth", "0.9.4", "wcwidth"),
 )

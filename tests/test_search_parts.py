@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from pytest_selfheal.propose.search import fitness, inputs
-from pytest_selfheal.propose.search.behaviour import Behaviour, Comparison, canonical
+from pytest_selfheal.propose.search.behaviour import Behaviour, Comparison, answer_of, canonical
 from pytest_selfheal.propose.search.candidate import Candidate, Edit
 from pytest_selfheal.propose.search.choose import choose
 from pytest_selfheal.propose.search.editable import editable_files
 from pytest_selfheal.propose.search.examples import of_function, passes
 from pytest_selfheal.propose.search.files import Files, decode, encode
+from pytest_selfheal.propose.search.fork import Timer
 from pytest_selfheal.propose.search.observe import Call, recording, tracing
 from pytest_selfheal.propose.search.search import Plausible
 from pytest_selfheal.propose.search.source import Source
@@ -324,6 +325,19 @@ def test_one_answer_to_everything_comes_last() -> None:
     comparison.versions[0].answers = OTHER
     choices = choose([plausible("return/constant", 0.1), plausible("b/y", 0.02)], comparison)
     assert choices[0].plausible.candidate.operator == "b/y"
+
+
+def test_what_answers_everything_alike_shows_nothing_of_what_it_does() -> None:
+    assert choose([plausible("a/x", 0.1)], compared(["None"] * 20))[0].confidence == "medium"
+
+
+def test_what_a_call_prints_is_part_of_its_answer() -> None:
+    def speak(words):
+        sys.stdout.write(" ".join(words) + "\n")
+
+    arguments = {"words": ["a", "b"]}
+    said = [answer_of(Timer(), speak, Call(("m.py", 1), given, ("words",))) for given in (arguments, {"words": []})]
+    assert said == ["None, prints 'a b\\n'", "None, prints '\\n'"]
 
 
 def test_edits_found_together_are_never_of_high_confidence() -> None:

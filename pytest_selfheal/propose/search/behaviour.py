@@ -6,8 +6,10 @@ open, and an input shows it.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import io
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,6 +28,8 @@ MAX_OBSERVED = 60
 MAX_MUTANTS = 140
 CALL_SECONDS = 0.05
 """CPU seconds that one call may take."""
+PRINTED = 500
+"""Characters of what a call prints that are compared."""
 SHOWN = 60
 UNKNOWN = "?"
 
@@ -178,10 +182,12 @@ def answer_of(timer: Timer, function: FunctionType, call: Call) -> str:
             positional.append(arguments[name])
         else:
             named[name] = arguments[name]
+    output = io.StringIO()
     try:
         timer.start(CALL_SECONDS)
         try:
-            result = function(*positional, **named)
+            with contextlib.redirect_stdout(output):
+                result = function(*positional, **named)
             text = canonical(result)
         finally:
             timer.stop()
@@ -189,6 +195,9 @@ def answer_of(timer: Timer, function: FunctionType, call: Call) -> str:
         return "too slow"
     except BaseException as error:
         return f"raises {type(error).__name__}"
+    if printed := output.getvalue():
+        # All that many a command does: its answer is None whatever it prints.
+        text = f"{text}, prints {printed[:PRINTED]!r}"
     try:
         changed = [canonical(arguments[n.lstrip("*")]) for n in call.order]
         before = [canonical(call.arguments[n.lstrip("*")]) for n in call.order]

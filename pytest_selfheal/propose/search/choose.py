@@ -119,10 +119,11 @@ def _raising(answers: Sequence[str]) -> float:
 
 
 def _confidence(group: _Group, share: float, comparison: Comparison) -> Confidence:
-    known = sum(answer != UNKNOWN for answer in group.behaviour.answers)
+    known = [answer for answer in group.behaviour.answers if answer != UNKNOWN]
     # Two edits that had to be found together fit the tests more often than the intention.
     single = " + " not in group.members[0].candidate.operator
-    pinned = known >= ENOUGH_INPUTS and comparison.observed >= ENOUGH_OBSERVED
+    # What answers everything alike (None, say) shows nothing of what it does.
+    pinned = len(known) >= ENOUGH_INPUTS and len(set(known)) > 1 and comparison.observed >= ENOUGH_OBSERVED
     if share >= HIGH_SHARE and pinned and single:
         return "high"
     return "medium" if share >= MEDIUM_SHARE else "low"
