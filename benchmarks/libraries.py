@@ -84,11 +84,11 @@ class Library:
 
 LIBRARIES = (
     Library("boltons", "26.2.0", "boltons"),
+    Library("cachetools", "5.5.0", "src/cachetools"),
     Library("click", "8.5.1", "src/click"),
     Library("first", "2.0.2", "first.py"),
     Library("humanize", "4.17.0", "src/humanize", ("freezegun",)),
     Library("inflection", "0.5.1", "inflection"),
-    Library("jsonpointer", "3.12", "jsonpointer.py"),
     Library("more-itertools", "11.2.1", "more_itertools"),
     Library("natsort", "8.4.0", "natsort", ("hypothesis", "pytest-mock")),
     Library("pyparsing", "3.3.3", "pyparsing", ("railroad-diagrams", "jinja2")),
