@@ -123,7 +123,7 @@ class Healer:
         self.notes: list[str] = list(workshop.notes)
         self.test_generation: dict[str, Any] | None = None
         self.stop = threading.Event()
-        self.deadline = time.monotonic() + self.settings.total_time
+        self.deadline = workshop.deadline = time.monotonic() + self.settings.total_time
         self._lock = threading.Lock()
         self._joining = threading.Lock()
         self._open: dict[str, Diagnosis] = {}

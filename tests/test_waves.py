@@ -92,3 +92,14 @@ def test_a_stub_is_left_to_another_plugin_that_proposes(tmp_path: Path) -> None:
     )
     [failure] = example.run(*FAST).report["failures"]
     assert (failure["status"], failure["attempts"][-1]["proposer"]) == ("healed", "writer"), failure
+
+
+def test_the_time_of_the_whole_run_holds_for_seeing_the_failures_again(tmp_path: Path) -> None:
+    slow = "import sys, time\nfrom calc import add\n\n\ndef test_add():\n    time.sleep(300 if 'pytest_selfheal.judge.child' in sys.modules else 0)\n"
+    example = Example(
+        {"calc.py": "def add(a, b):\n    return a - b\n", "test_calc.py": f"{slow}    assert add(1, 2) == 3\n"},
+        tmp_path,
+    )
+    result = example.git().run(*FAST, "--selfheal-total-time", "3", timeout=100)
+    assert [failure["reason"] for failure in result.report["failures"]] == ["time_limit"]
+    assert "raise --selfheal-total-time" in result.stdout

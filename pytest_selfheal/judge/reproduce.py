@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,9 @@ def reproduce(workshop: Workshop, failures: Sequence[Failure]) -> tuple[Reproduc
         )
         for nodeid, count in run.assertions.items():
             workshop.assertions[nodeid] = min(count, workshop.assertions.get(nodeid, count))
+        if run.timed_out and time.monotonic() > workshop.deadline:
+            words = "the time of this run was used up before the failure was seen again; raise --selfheal-total-time."
+            return tuple(Reproduced(failure, "time_limit", words) for failure in failures)
         if (trouble := _trouble(run)) is not None:
             return tuple(Reproduced(failure, *trouble) for failure in failures)
         for nodeid in pending:

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,6 +90,7 @@ def run_tests(
     if timeout is None:
         expected = sum(project.durations.get(nodeid, 0.0) for nodeid in asked or project.durations)
         timeout = START_SECONDS + 3 * expected + 2 * (test_timeout or 60.0)
+    timeout = max(1.0, min(timeout, workshop.deadline - time.monotonic()))
     setup = {
         "nodeids": asked,
         "nonce": nonce,

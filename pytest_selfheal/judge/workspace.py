@@ -7,6 +7,7 @@ held while the run lives, so that the next run can tell, and remove, what a kill
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import tempfile
@@ -85,6 +86,8 @@ class Workshop:
         self.folder, self._lock_file = _claim()
         self._lock = threading.RLock()
         self._pristine: Workspace | None = None
+        self.deadline = math.inf
+        """On the monotonic clock: no child runs past it (``--selfheal-total-time``)."""
         self.usual: set[str] = set()
         """:attr:`.run.ChildRun.altered` of the runs without any patch."""
         self._unpatched: dict[str, str] = {}
@@ -119,6 +122,7 @@ class Workshop:
     def rebased(self, changes: Iterable[FileChange]) -> Workshop:
         """A workshop whose pristine copy already has ``changes``: for failures that only appear once these are made."""
         other = Workshop(self.project, self.settings)
+        other.deadline = self.deadline
         other._pristine = self._moved(other, changes)
         return other
 
