@@ -266,7 +266,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "selfheal_stuck_after",
         _count(2),
-        2,
+        3,
         "identical failure signatures or feedbacks in a row that count as stuck",
         flag=None,
     ),
@@ -342,7 +342,7 @@ class Settings:
     prices: tuple[str, ...] = ()
     callbacks: tuple[str, ...] = ()
     cache: bool = False
-    stuck_after: int = 2
+    stuck_after: int = 3
     warn_only: tuple[str, ...] = ()
     author: str | None = None
     signoff: bool = False

@@ -247,14 +247,14 @@ def test_attempts(tmp_path: Path) -> None:
 
 
 def test_stuck_on_the_same_failure(tmp_path: Path) -> None:
-    attempts, end, _ = ask(tmp_path, [wrong(n) for n in range(1, 9)], unchanged, attempts=5)
+    attempts, end, _ = ask(tmp_path, [wrong(n) for n in range(1, 9)], unchanged, attempts=5, stuck_after=2)
     assert len(attempts) == 2
     assert end is not None
     assert end.reason == "stuck"
 
 
 def test_stuck_on_the_same_patch(tmp_path: Path) -> None:
-    attempts, end, _ = ask(tmp_path, [wrong(1)] * 9, attempts=6)
+    attempts, end, _ = ask(tmp_path, [wrong(1)] * 9, attempts=6, stuck_after=2)
     assert [attempt.verdict for attempt in attempts] == ["still_failing", "duplicate", "duplicate"]
     assert end is not None
     assert end.reason == "stuck"
@@ -262,7 +262,7 @@ def test_stuck_on_the_same_patch(tmp_path: Path) -> None:
 
 def test_stuck_on_the_same_feedback(tmp_path: Path) -> None:
     with ScriptedModel([wrong(n) for n in range(1, 9)]) as model:
-        chosen = settings(model, attempts=5)
+        chosen = settings(model, attempts=5, stuck_after=2)
         attempts, end = heal(
             ModelProposer(None, chosen, Budget(chosen)), cause(tmp_path), feedback="Round 1: wrong sign!"
         )
@@ -272,7 +272,7 @@ def test_stuck_on_the_same_feedback(tmp_path: Path) -> None:
 
 
 def test_no_improvement(tmp_path: Path) -> None:
-    attempts, end, _ = ask(tmp_path, [wrong(n) for n in range(1, 20)], attempts=12)
+    attempts, end, _ = ask(tmp_path, [wrong(n) for n in range(1, 20)], attempts=12, stuck_after=2)
     assert len(attempts) == 4
     assert end is not None
     assert end.reason == "stuck"
