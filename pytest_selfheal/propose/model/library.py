@@ -60,7 +60,7 @@ def _silence() -> None:
     warnings.filterwarnings("ignore", module=_NOISY)
 
 
-def warm_up() -> None:
+def warm_up() -> threading.Thread:
     """Import litellm in a thread, and what the first prompt needs (a tokenizer, the secrets' patterns, libcst): these
     seconds pass while the failures are run again."""
 
@@ -68,9 +68,11 @@ def warm_up() -> None:
         with contextlib.suppress(Exception):  # said when it is needed
             library().token_counter(model="", text="warm")
             find_secrets("SECRET = 'what loads the patterns'")
-            importlib.import_module("libcst")
+            importlib.import_module("libcst.metadata")
 
-    threading.Thread(target=load, name="selfheal-import", daemon=True).start()
+    thread = threading.Thread(target=load, name="selfheal-import", daemon=True)
+    thread.start()
+    return thread
 
 
 def close() -> None:
