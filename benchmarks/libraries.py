@@ -91,10 +91,10 @@ LIBRARIES = (
     Library("inflection", "0.5.1", "inflection"),
     Library("more-itertools", "11.2.1", "more_itertools"),
     Library("natsort", "8.4.0", "natsort", ("hypothesis", "pytest-mock")),
+    Library("parse", "1.20.2", "parse.py"),
     Library("pyparsing", "3.3.3", "pyparsing", ("railroad-diagrams", "jinja2")),
     Library("schema", "0.7.8", "schema"),
     Library("toolz", "0.12.1", "toolz"),
-    Library("wcwidth", "0.9.4", "wcwidth"),
 )
 
 
