@@ -6,6 +6,7 @@ import builtins
 import functools
 import random
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ from pytest_selfheal.propose.search.files import Files, decode, encode
 from pytest_selfheal.propose.search.fork import Timer
 from pytest_selfheal.propose.search.observe import Call, recording, tracing
 from pytest_selfheal.propose.search.search import Plausible
+from pytest_selfheal.propose.search.smells import reads_of
 from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.propose.search.swap import LiveFunctions, State, code_key, swap
 from pytest_selfheal.settings import Settings
@@ -338,6 +340,25 @@ def test_what_a_call_prints_is_part_of_its_answer() -> None:
     arguments = {"words": ["a", "b"]}
     said = [answer_of(Timer(), speak, Call(("m.py", 1), given, ("words",))) for given in (arguments, {"words": []})]
     assert said == ["None, prints 'a b\\n'", "None, prints '\\n'"]
+
+
+def test_an_operand_that_may_matter_is_not_dropped_with_high_confidence() -> None:
+    found = [plausible("operands/drop", 0.2, 1), plausible("arithmetic/bin/Sub>Add", 0.1, 2)]
+    reads = {"1": Counter({"m": 1}), "2": Counter({"m": 1, "n": 1})}
+
+    def confidence(order: list[Plausible]) -> str:
+        return choose(order, compared(SAME, SAME), reads=lambda c: reads[c.edits[0].text])[0].confidence
+
+    assert confidence(found) == "medium"
+    assert confidence([plausible("operands/drop", 0.01, 1), found[1]]) == "high"
+    assert confidence(found[:1]) == "high"
+
+
+def test_reads_are_counted_in_the_function_that_changes() -> None:
+    text = "def f(n, m):\n    return g(n - 8, m)\n\n\ndef g(a, b):\n    return a\n"
+    start = text.index("n - 8")
+    drop = Candidate("m.py", (Edit(start, start + 5, "8"),), "operands/drop", 0.1, 2, "f", "drop", True)
+    assert reads_of(Source("m.py", text), drop) == Counter({"g": 1, "m": 1})
 
 
 def test_edits_found_together_are_never_of_high_confidence() -> None:

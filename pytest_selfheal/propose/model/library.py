@@ -69,7 +69,9 @@ def warm_up() -> threading.Thread:
             litellm = library()
             litellm.token_counter(model="", text="warm")
             # An answer that is given here: nothing is sent, but what a call imports is there.
-            litellm.completion(model="openai/none", messages=[{"role": "user", "content": "warm"}], mock_response="warm")
+            litellm.completion(
+                model="openai/none", messages=[{"role": "user", "content": "warm"}], mock_response="warm"
+            )
             find_secrets("SECRET = 'what loads the patterns'")
             importlib.import_module("libcst.metadata")
 

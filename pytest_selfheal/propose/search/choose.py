@@ -7,6 +7,7 @@ others master, is worth less. When nearly all the worth is in one group, the tes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -48,11 +49,12 @@ def choose(
     comparison: Comparison,
     located: Callable[[Candidate], bool] = lambda candidate: True,
     doubt: Callable[[Candidate], float] = lambda candidate: 1.0,
+    reads: Callable[[Candidate], Counter[str]] = lambda candidate: Counter(),
 ) -> list[Choice]:
     """``comparison`` has the unpatched code's answers first, then those of ``found`` in its order (as many as there are).
 
     ``located`` says whether it is clear enough that the fault lies where a candidate changes the code; ``doubt`` which
-    share of its weight a candidate keeps for how it reads.
+    share of its weight a candidate keeps for how it reads; ``reads`` how often the changed code reads each name.
     """
     groups = _grouped(found, comparison)
     doubts = {id(p): doubt(p.candidate) for p in found}
@@ -68,7 +70,9 @@ def choose(
         if number == 0:
             confidence = _confidence(group, group.worth / total, comparison)
             first = group.members[0]
-            if confidence == "high" and (not located(first.candidate) or doubts[id(first)] < 1):
+            if confidence == "high" and (
+                not located(first.candidate) or doubts[id(first)] < 1 or _may_drop(group, reads)
+            ):
                 confidence = "medium"
         others = tuple(
             (other.members[0], _difference(group.behaviour, other.behaviour, comparison))
@@ -127,6 +131,12 @@ def _confidence(group: _Group, share: float, comparison: Comparison) -> Confiden
     if share >= HIGH_SHARE and pinned and single:
         return "high"
     return "medium" if share >= MEDIUM_SHARE else "low"
+
+
+def _may_drop(group: _Group, reads: Callable[[Candidate], Counter[str]]) -> bool:
+    """Whether the first drops an operand that another one keeps, and no input shows whether it matters."""
+    first, *others = (reads(member.candidate) for member in group.members)
+    return any(first < other for other in others)
 
 
 def _difference(mine: Behaviour, other: Behaviour, comparison: Comparison) -> str:

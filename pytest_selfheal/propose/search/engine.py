@@ -11,6 +11,7 @@ import inspect
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -35,7 +36,7 @@ from pytest_selfheal.propose.search.repair_direct import direct
 from pytest_selfheal.propose.search.screen import Screener
 from pytest_selfheal.propose.search.search import Budget, Plausible, Search
 from pytest_selfheal.propose.search.slow import Zygote
-from pytest_selfheal.propose.search.smells import doubt_of
+from pytest_selfheal.propose.search.smells import doubt_of, reads_of
 from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.propose.search.suspects import executed_files, suspects
 from pytest_selfheal.propose.search.swap import LiveFunctions, State
@@ -114,7 +115,7 @@ class Engine:
             return
         search = self._search(harness, live, sources, texts)
         for number, group in enumerate(search.run(), 1):
-            choices = choose(group, self._compared(group, harness, live), self._located, self._doubt)
+            choices = choose(group, self._compared(group, harness, live), self._located, self._doubt, self._reads)
             self.send(
                 "patches",
                 number=number,
@@ -250,6 +251,10 @@ class Engine:
         """What a reader would think of it."""
         source = self.files.source(candidate.path)
         return doubt_of(source, candidate) if source is not None else 1.0
+
+    def _reads(self, candidate: Candidate) -> Counter[str]:
+        source = self.files.source(candidate.path)
+        return reads_of(source, candidate) if source is not None else Counter()
 
     def _compared(self, group: list[Plausible], harness: Harness, live: LiveFunctions) -> Comparison:
         """What plausible patches do on observed and mutated inputs; ``group`` is put in the order of the versions."""

@@ -29,6 +29,22 @@ LONG = 100_000
 
 def doubt_of(source: Source, candidate: Candidate) -> float:
     """:func:`doubt` of a candidate, looked for in the function that it changes where it changes just one."""
+    before, after = _around(source, candidate)
+    return doubt(before, after) if len(before) <= LONG else 1.0
+
+
+def reads_of(source: Source, candidate: Candidate) -> Counter[str]:
+    """How often each name is read with the candidate in place, in the function that it changes where it is just one."""
+    _, after = _around(source, candidate)
+    try:
+        tree = parsing.parse(after if len(after) <= LONG else "")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Counter()
+    return Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+
+def _around(source: Source, candidate: Candidate) -> tuple[str, str]:
+    """The text that a candidate changes, before and after: the function where its edits lie in one, else the file."""
     node = source.functions.get(candidate.function.split(".<locals>.")[0])
     edits: Sequence[Edit] = candidate.edits
     text = source.text
@@ -39,7 +55,7 @@ def doubt_of(source: Source, candidate: Candidate) -> float:
             head = f"if 1:\n{indent}" if indent else ""
             edits = [Edit(e.start - start + len(head), e.end - start + len(head), e.text) for e in edits]
             text = head + text[start:end]
-    return doubt(text, apply(text, edits)) if len(text) <= LONG else 1.0
+    return text, apply(text, edits)
 
 
 def doubt(before: str, after: str) -> float:
