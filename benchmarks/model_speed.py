@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from pytest_selfheal.propose.model import Budget, ModelProposer, warm_up
-from pytest_selfheal.propose.model.library import library
+from pytest_selfheal.propose.model.loading import library
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.testing import Example, ScriptedModel
 from pytest_selfheal.types import Attempt, Diagnosis, Failure, Frame, Patch, Raised, Suspect, Verdict

@@ -123,7 +123,7 @@ def test_cost_is_the_servers_own_count_and_stays_below_the_cap_with_four_workers
     numbers = iter(range(1, 1000))
 
     def script(request: Request) -> Answer:
-        from pytest_selfheal.propose.model.library import library
+        from pytest_selfheal.propose.model.loading import library
 
         counted = int(library().token_counter(model="openai/scripted", messages=request.messages))
         with lock:

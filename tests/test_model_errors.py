@@ -15,7 +15,7 @@ from model_helpers import FIXED, connections, settings
 from pytest_selfheal.propose.model import errors
 from pytest_selfheal.propose.model.chat import Chat
 from pytest_selfheal.propose.model.errors import CallFailed, translate
-from pytest_selfheal.propose.model.library import library
+from pytest_selfheal.propose.model.loading import library
 from pytest_selfheal.testing import Answer, ScriptedModel
 
 __all__ = ["connections"]

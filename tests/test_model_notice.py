@@ -137,7 +137,7 @@ assert "litellm" not in sys.modules
 def refuse(*args, **kwargs): raise SystemExit("a connection was opened")
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
 before = dict(os.environ)
-from pytest_selfheal.propose.model.library import library
+from pytest_selfheal.propose.model.loading import library
 assert library().model_cost
 assert library().token_counter(model="anthropic/claude-sonnet-4-5", messages=[{"role": "user", "content": "x"}])
 assert library().token_counter(model="gpt-4o", messages=[{"role": "user", "content": "x"}])
@@ -156,4 +156,4 @@ def test_only_one_module_names_the_library() -> None:
         for path in package.rglob("*.py")
         if "import litellm" in path.read_text("utf-8") or 'import_module("litellm")' in path.read_text("utf-8")
     }
-    assert users == {"propose/model/library.py"}
+    assert users == {"propose/model/loading.py"}

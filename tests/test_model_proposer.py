@@ -59,7 +59,7 @@ def test_the_first_prompt_holds_what_is_needed_and_no_more(tmp_path: Path) -> No
         "cart = <Cart>",
     ):
         assert piece in request.last
-    from pytest_selfheal.propose.model.library import library
+    from pytest_selfheal.propose.model.loading import library
 
     tokens = library().token_counter(model="openai/scripted", messages=request.messages)
     assert tokens <= 2500

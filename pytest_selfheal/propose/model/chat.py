@@ -26,7 +26,7 @@ from pytest_selfheal.propose.model.errors import (
     UnusableAnswer,
     translate,
 )
-from pytest_selfheal.propose.model.library import library
+from pytest_selfheal.propose.model.loading import library
 from pytest_selfheal.propose.model.params import Price, read_env_file, read_params, read_prices
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Usage

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pytest_selfheal.errors import UsageError
 from pytest_selfheal.propose.model.chat import Chat, is_loopback
 from pytest_selfheal.propose.model.errors import LibraryMissing
-from pytest_selfheal.propose.model.library import library
+from pytest_selfheal.propose.model.loading import library
 from pytest_selfheal.settings import Settings
 
 
