@@ -33,8 +33,10 @@ def task(entry: str = "clip") -> Task:
 
 def judged(module: str, *, answer: Answer | None = None, entry: str = "clip", compare: bool = False) -> scoring.Score:
     answer = answer or Answer("asserts", tests=TESTS, reference=REFERENCE)
-    oracle = scoring.ask_oracle(task(entry), answer, SETTINGS) if compare else None
-    return scoring.score(task(entry), answer, {MODULE_PATH: module.encode()}, SETTINGS, oracle)
+    files = {MODULE_PATH: module.encode()}
+    if compare:
+        return scoring.score_beside_reference(task(entry), answer, files, SETTINGS)[0]
+    return scoring.score(task(entry), answer, files, SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["humanevalfix", "mbpp", "quixbugs"])
@@ -181,12 +183,46 @@ def test_objects_of_the_tests_setup_can_be_inputs() -> None:
     suite = suites.load(Settings(bench="mbpp", bench_data="sample"))
     leaves = suite.tasks[1]
     answer = suite.answers[leaves.task_id]
-    oracle = scoring.ask_oracle(leaves, answer, SETTINGS)
-    assert len(oracle.inputs) >= 200
     assert answer.reference is not None
     wrong = answer.reference.replace("if not twig.twigs", "if len(twig.twigs) == 0 and twig.weight < 99")
-    found = scoring.score(leaves, answer, {**leaves.files, leaves.path: wrong.encode()}, SETTINGS, oracle)
+    files = {**leaves.files, leaves.path: wrong.encode()}
+    found, oracle = scoring.score_beside_reference(leaves, answer, files, SETTINGS)
+    assert len(oracle.inputs) >= 200
     assert (found.passed, found.equivalent) == (True, True)
+    again = scoring.score(leaves, answer, files, SETTINGS, oracle)
+    assert again == found
+
+
+SEARCHING = """
+import gc, os, re, sys
+
+MARK = re.compile("ref[e]rence-m[a]rk")  # does not match itself
+
+def contents():
+    yield from (repr(thing) for thing in gc.get_objects() if type(thing) in (dict, list, tuple))
+    frame = sys._getframe(1)
+    while frame:
+        yield repr(frame.f_locals)
+        frame = frame.f_back
+    for folder, _, names in os.walk("."):
+        yield from (open(os.path.join(folder, name), errors="replace").read() for name in names)
+
+SEEN = any(MARK.search(text) for text in contents())
+
+def clip(value, low, high):
+    return max(low, min(value, high)) if SEEN or value < 1000 else value
+"""
+
+
+def test_the_healed_module_cannot_find_the_reference() -> None:
+    reference = "# reference-mark\ndef clip(value, low, high): return max(low, min(value, high))\n"
+    tests = "assert clip(5, 0, 3) == 3\nassert clip(2000, 0, 9000) == 2000\n"
+    answer = Answer("asserts", tests=tests, reference=reference)
+    found = judged(SEARCHING, answer=answer, compare=True)
+    assert (found.passed, found.equivalent) == (True, False), found
+    # The search itself works: where the mark is in reach it is found.
+    found = judged(SEARCHING + "# reference-" + "mark\n", answer=answer, compare=True)
+    assert (found.passed, found.equivalent) == (True, True), found
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_selfheal.guard import Review, review
 from pytest_selfheal.settings import Settings
-from pytest_selfheal.types import Diagnosis, Failure, FileChange, Patch, Raised
+from pytest_selfheal.types import Diagnosis, Failure, FileChange, Frame, Patch, Raised
 
 TEST = """
 import os
@@ -23,13 +23,23 @@ def test_f(given, wanted):
 
 
 def judged(
-    folder: Path, before: str, after: str, test: str = TEST, message: str = "", expected: tuple[str, ...] = ()
+    folder: Path,
+    before: str,
+    after: str,
+    test: str = TEST,
+    message: str = "",
+    expected: tuple[str, ...] = (),
+    chain: Raised | None = None,
 ) -> Review:
     old, new = dedent(before).encode(), dedent(after).encode()
     (folder / "code.py").write_bytes(old)
     (folder / "test_code.py").write_text(test)
     failure = Failure(
-        "test_code.py::test_f", "call", (Raised("Error", message),), path="test_code.py", expected_exception=expected
+        "test_code.py::test_f",
+        "call",
+        (chain or Raised("Error", message),),
+        path="test_code.py",
+        expected_exception=expected,
     )
     diagnosis = Diagnosis("0001", (failure,), "logic", (), "", str(folder), str(folder))
     return review(Patch((FileChange("code.py", old, new),), "search", ""), diagnosis, Settings())
@@ -102,6 +112,32 @@ def test_a_base_case_of_the_test_is_a_caution(tmp_path: Path):
         tmp_path, "def f(x):\n    return x\n", "def f(x):\n    if x == []:\n        return 0\n    return x\n"
     )
     assert found.reason is None and found.caution
+
+
+STUB = "def f(x):\n    raise NotImplementedError\n"
+CAME_THROUGH = (("test_f", "f"), "NotImplementedError")
+
+
+@pytest.mark.parametrize(
+    "before, leaves, raised, passes",
+    [
+        (STUB, "exit()", CAME_THROUGH, True),
+        (STUB, "raise SystemExit(1)", CAME_THROUGH, True),
+        (STUB, "raise KeyboardInterrupt", CAME_THROUGH, False),
+        (STUB, "__import__('os')._exit(0)", CAME_THROUGH, False),
+        (STUB, "exit()", (("test_f",), "AssertionError"), False),  # something on the way takes exceptions
+        (STUB, "exit()", (("test_f", "g"), "NotImplementedError"), False),  # another function's
+        ("def f(x):\n    return x\n", "exit()", CAME_THROUGH, False),
+    ],
+)
+def test_an_exit_in_a_function_that_was_a_stub_is_a_caution(
+    before: str, leaves: str, raised: tuple[tuple[str, ...], str], passes: bool, tmp_path: Path
+):
+    frames = tuple(Frame("code.py", 2, name, "") for name in raised[0])
+    after = f"def f(x):\n    if x < 0:\n        {leaves}\n    return x + 6\n"
+    found = judged(tmp_path, before, after, chain=Raised(raised[1], "", frames))
+    assert (found.reason is None) == passes
+    assert not passes or found.caution
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_selfheal.bench import scoring
 from pytest_selfheal.bench.folder import merged, project_of
 from pytest_selfheal.bench.line import Line
-from pytest_selfheal.bench.task import Answer, Suite, Task
+from pytest_selfheal.bench.task import Suite, Task
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Attempt, FileChange, Outcome, RunReport, Usage
 
@@ -130,7 +130,11 @@ class Runner:
 
     def _judge(self, task: Task, line: Line, files: dict[str, bytes]) -> Line:
         answer = self.suite.answers[task.task_id]
-        score = scoring.score(task, answer, files, self.settings, self._oracle(task, answer))
+        oracle = self.oracles.get(task.task_id)
+        if oracle is None:
+            score, self.oracles[task.task_id] = scoring.score_beside_reference(task, answer, files, self.settings)
+        else:
+            score = scoring.score(task, answer, files, self.settings, oracle)
         complete = score.passed
         reason = "" if complete else f"the full tests: {score.reason}"
         if complete and answer.kind == "script" and answer.expected is None and self.settings.critic:
@@ -144,11 +148,6 @@ class Runner:
             compared=score.compared,
             reason=reason or score.difference,
         )
-
-    def _oracle(self, task: Task, answer: Answer) -> scoring.Oracle:
-        if task.task_id not in self.oracles:
-            self.oracles[task.task_id] = scoring.ask_oracle(task, answer, self.settings)
-        return self.oracles[task.task_id]
 
     def _line(
         self, task: Task, number: int, termination: str, *, reason: str = "", outcomes: tuple[Outcome, ...] = ()

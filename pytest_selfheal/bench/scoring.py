@@ -45,72 +45,80 @@ class Oracle:
     reason: str = ""
 
 
-def ask_oracle(task: Task, answer: Answer, settings: Settings, seed: int = 0) -> Oracle:
-    """Run the reference alone, before the healed module is anywhere near."""
-    if answer.reference is None or answer.kind == "script":
-        return Oracle(reason="no reference")
-    if answer.kind == "pytest" and not answer.calls:
-        return Oracle(reason="the tests' inputs are not known apart from the tests")
-    said = isolate.run(
-        "oracle",
-        settings,
-        module=answer.reference,
-        entry_point=task.entry_point,
-        setup=answer.setup,
-        tests=answer.tests,
-        calls=list(answer.calls),
-        wanted=WANTED,
-        seed=seed,
-    )
-    reason = str(said.get("reason", ""))
-    inputs, expected, shown = (tuple(said.get(name, ())) for name in ("inputs", "expected", "shown"))
-    return (
-        Oracle(inputs, expected, shown, reason) if len(inputs) == len(expected) == len(shown) else Oracle(reason=reason)
-    )
-
-
 def score(
     task: Task, answer: Answer, files: Mapping[str, bytes], settings: Settings, oracle: Oracle | None = None
 ) -> Score:
     """Score ``files`` (the project's, as healed) with the full tests, and on the oracle's inputs when these pass."""
-    inputs = list(oracle.inputs) if oracle is not None else []
+    step, support = _judging(task, answer, files, list(oracle.inputs) if oracle is not None else [])
+    if step is None:
+        return Score(False, "the healed file is missing or not UTF-8")
+    (said,) = isolate.run([step], settings, support)
+    return _score(answer, said, oracle)
+
+
+def score_beside_reference(
+    task: Task, answer: Answer, files: Mapping[str, bytes], settings: Settings, seed: int = 0
+) -> tuple[Score, Oracle]:
+    """As :func:`score`, with the reference asked first, in the same interpreter start; the oracle is for later scores."""
+    question, reason = _question(task, answer, seed)
+    step, support = _judging(task, answer, files, None)
+    if question is None or step is None:
+        return score(task, answer, files, settings), Oracle(reason=reason)
+    asked, said = isolate.run([question, step], settings, support)
+    inputs, expected, shown = (tuple(asked.get(name, ())) for name in ("inputs", "expected", "shown"))
+    oracle = Oracle(reason=str(asked.get("reason", "")))
+    if len(inputs) == len(expected) == len(shown):
+        oracle = replace(oracle, inputs=inputs, expected=expected, shown=shown)
+    return _score(answer, said, oracle), oracle
+
+
+def _question(task: Task, answer: Answer, seed: int) -> tuple[isolate.Step | None, str]:
+    """The step that asks the reference, or why there is none."""
+    if answer.reference is None or answer.kind == "script":
+        return None, "no reference"
+    if answer.kind == "pytest" and not answer.calls:
+        return None, "the tests' inputs are not known apart from the tests"
+    return {
+        "work": "oracle",
+        "module": answer.reference,
+        "entry_point": task.entry_point,
+        "setup": answer.setup,
+        "tests": answer.tests,
+        "calls": list(answer.calls),
+        "wanted": WANTED,
+        "seed": seed,
+    }, ""
+
+
+def _judging(
+    task: Task, answer: Answer, files: Mapping[str, bytes], inputs: list[str] | None
+) -> tuple[isolate.Step | None, dict[str, bytes]]:
+    """The step that runs the full tests, and the files it needs. ``inputs`` ``None``: those that the question leaves."""
+    own = {path: content for path, content in files.items() if path in task.files}
+    # The suite's own tests and support win over whatever the healed project holds there.
+    support = {**own, **answer.files}
     if answer.kind == "script":
-        return _score_script(task, answer, files, settings)
+        return {"work": "script", "script": task.path}, support
+    common = {"entry_point": task.entry_point, "inputs": inputs}
     if answer.kind == "pytest":
-        own = {path: content for path, content in files.items() if path in task.files}
-        said = isolate.run(
-            "pytests",
-            settings,
-            # The suite's own tests and support win over whatever the healed project holds there.
-            {**own, **answer.files},
-            targets=list(answer.targets),
-            path=task.path,
-            entry_point=task.entry_point,
-            inputs=inputs,
-        )
-    else:
-        try:
-            module = files[task.path].decode("utf-8")
-        except (UnicodeDecodeError, KeyError):
-            return Score(False, "the healed file is missing or not UTF-8")
-        said = isolate.run(
-            "score",
-            settings,
-            module=module,
-            entry_point=task.entry_point,
-            setup=answer.setup,
-            tests=answer.tests,
-            inputs=inputs,
-        )
+        return {"work": "pytests", "targets": list(answer.targets), "path": task.path, **common}, support
+    try:
+        module = files[task.path].decode("utf-8")
+    except (UnicodeDecodeError, KeyError):
+        return None, {}
+    return {"work": "score", "module": module, "setup": answer.setup, "tests": answer.tests, **common}, {}
+
+
+def _score(answer: Answer, said: dict[str, Any], oracle: Oracle | None) -> Score:
+    if answer.kind == "script":
+        return _score_of_script(answer, said)
     result = Score(said.get("passed") is True, str(said.get("reason", "")))
     if result.passed and oracle is not None:
         return _compare(result, oracle, said.get("observed"))
     return result
 
 
-def _score_script(task: Task, answer: Answer, files: Mapping[str, bytes], settings: Settings) -> Score:
-    own = {path: content for path, content in files.items() if path in task.files}
-    said = isolate.run("script", settings, {**own, **answer.files}, script=task.path)
+def _score_of_script(answer: Answer, said: dict[str, Any]) -> Score:
     if said.get("status") != 0:
         return Score(False, str(said.get("errors") or said.get("reason") or f"exit status {said.get('status')}"))
     if answer.expected is None:

@@ -59,6 +59,7 @@ CAUTIONS: Final[tuple[Check, ...]] = (
     fitted.caution,
     swallowing.caution,
     comparisons.caution,
+    exits.caution,
 )
 
 
