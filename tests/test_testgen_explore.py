@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from project_helpers import workshop_at
 
@@ -118,6 +120,31 @@ def wrong_docs(x: int) -> int:
     return x
 
 
+def adder(step: int):
+    def add(value: int) -> int:
+        return value + step
+
+    return add
+
+
+def doubled(func):
+    @functools.wraps(func)
+    def wrapper(*args):
+        return 2 * func(*args)
+
+    return wrapper
+
+
+def power(exponent: int):
+    def outer(base: int):
+        def inner(offset: int) -> int:
+            return base**exponent + offset
+
+        return inner
+
+    return outer
+
+
 def unused(names: list[str], sep: str = ", ") -> str:
     if len(names) > 2:
         return sep.join(names[:2]) + " and more"
@@ -181,6 +208,9 @@ NAMES = [
     "connected",
     "crashes",
     "wrong_docs",
+    "adder",
+    "doubled",
+    "power",
     "unused",
 ]
 
@@ -249,6 +279,20 @@ def test_generators_coroutines_and_caches(found: dict[str, Found]) -> None:
     assert calls(found["later"])[0].startswith("asyncio.run(later(")
     assert found["cached"].cases
     assert calls(found["endless"])[0].startswith("list(itertools.islice(endless(")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("adder", r"adder\(-?\d+\)\(-?\d+\)"),
+        ("doubled", r"doubled\([a-z].*\)\(.+\)"),
+        ("power", r"power\(-?\d+\)\(-?\d+\)\(-?\d+\)"),
+    ],
+)
+def test_a_function_that_comes_back_is_called_in_turn(found: dict[str, Found], name: str, shape: str) -> None:
+    assert found[name].cases, found[name].reason
+    assert all(re.fullmatch(shape, call) for call in calls(found[name])), calls(found[name])
+    assert found[name].lines_after == found[name].lines
 
 
 @pytest.mark.parametrize(

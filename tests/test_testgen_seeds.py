@@ -14,9 +14,10 @@ from pytest_selfheal.testgen.inside.seeds import Seeds
 from pytest_selfheal.testgen.inside.subject import find
 from pytest_selfheal.testgen.job import Target
 
-MODULE = """\
+MODULE = '''\
 from __future__ import annotations
 
+import argparse
 import enum
 import math
 from typing import TYPE_CHECKING
@@ -75,7 +76,36 @@ def padded(text, width=8, *rest, fill: bool = True):
 
 def nothing_known(value: Missing):
     return value
-"""
+
+
+def read_size(text):
+    """Bytes.
+
+    >>> read_size("3 MiB")
+    3145728
+    """
+    return int(text.split()[0]) << 20
+
+
+def larger(text, limit: int):
+    return read_size(text) > limit
+
+
+def command(options: argparse.Namespace):
+    return options.verbose or read_size(options.size)
+
+
+def area(shape):
+    return shape.width * shape.height if shape.kind == "box" else 0
+
+
+def opened(handle):
+    return handle.acquire() + handle.width
+
+
+def joiners(label):
+    return [c for c in label if ord(c) == 0x200D]
+'''
 
 
 @pytest.fixture
@@ -106,6 +136,7 @@ def sources(seeds: Seeds, name: str) -> set[str]:
         pytest.param("ranked", "key", '"abc"', id="and none, where the body asks whether it is one"),
         pytest.param("padded", "width", "0", id="other values of the default's type"),
         pytest.param("padded", "fill", "False", id="a keyword-only argument"),
+        pytest.param("larger", "text", '"3 MiB"', id="what a function that is used shows in its docstring"),
     ],
 )
 def test_what_the_code_says_of_a_parameter_is_tried(
@@ -129,3 +160,29 @@ def test_optional_arguments_are_named(seeds: dict[str, Seeds]) -> None:
 
 def test_a_hint_that_nobody_can_evaluate_is_no_hint(seeds: dict[str, Seeds]) -> None:
     assert list(seeds["nothing_known"].inputs())
+
+
+@pytest.mark.parametrize(
+    ("function", "parameter", "start", "part"),
+    [
+        pytest.param("command", "options", "Namespace(verbose=", 'size="3 MiB"', id="a command line's"),
+        pytest.param("area", "shape", "SimpleNamespace(width=", 'kind="box"', id="one without a hint"),
+    ],
+)
+def test_an_object_of_which_attributes_are_read_gets_a_stand_in(
+    seeds: dict[str, Seeds], function: str, parameter: str, start: str, part: str
+) -> None:
+    found = [source for source in sources(seeds[function], parameter) if source.startswith(start)]
+    assert any(part in source for source in found), found
+
+
+@pytest.mark.parametrize(("function", "parameter"), [("opened", "handle"), ("padded", "text")])
+def test_no_stand_in_where_a_plain_value_does_or_where_methods_are_needed(
+    seeds: dict[str, Seeds], function: str, parameter: str
+) -> None:
+    assert not [source for source in sources(seeds[function], parameter) if "Namespace(" in source]
+
+
+def test_a_character_that_the_body_asks_for_by_its_number_is_a_landmark(seeds: dict[str, Seeds]) -> None:
+    assert chr(0x200D) in seeds["joiners"].clues.landmarks(frozenset(), None)
+    assert chr(0x200D) not in seeds["area"].clues.landmarks(frozenset(), None)

@@ -57,9 +57,14 @@ class Argument:
     """One argument of a call, as source."""
 
     name: str
-    """The parameter; ``self`` for the object of a method."""
+    """The parameter; ``self`` for the object of a method. ``()`` before it: of the function that is the result."""
     source: str
     keyword: bool = False
+
+    @property
+    def level(self) -> int:
+        """0: an argument of the target; 1: of the function that it returned; 2: of the one that this returned."""
+        return (len(self.name) - len(self.name.lstrip("()"))) // 2
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,12 @@ class Input:
     imports: frozenset[Name] = frozenset()
     observed: bool = False
     """Seen in a test rather than made."""
+    levels: int = 0
+    """How often what comes back is called in turn: ``f(1)(2)`` has one level."""
 
     @property
-    def key(self) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-        return self.setup, tuple((a.name, a.source) for a in self.arguments)
+    def key(self) -> tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]:
+        return self.levels, self.setup, tuple((a.name, a.source) for a in self.arguments)
 
     @property
     def cost(self) -> int:

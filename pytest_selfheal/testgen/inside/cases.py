@@ -24,7 +24,7 @@ class Writer:
 
     def case(self, candidate: Candidate, kills: frozenset[int], covers: frozenset[tuple[int, int]]) -> Case:
         answer, given = candidate.answer, candidate.input
-        call = self._subject.template(given.arguments)
+        call = self._subject.template(given)
         imports = candidate.imports | given.imports | {self._subject.import_name}
         if inspect.iscoroutinefunction(self._subject.function):
             call, imports = f"asyncio.run({call})", imports | {("asyncio", "")}

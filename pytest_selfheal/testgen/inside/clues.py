@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import enum
+import functools
 from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
@@ -11,6 +13,9 @@ from typing import Any
 _NO_NUMBER = frozenset(("isfinite", "isnan", "isinf", "inf", "nan"))
 _OTHER_TYPES = frozenset(("TypeError", "ValueError", "AttributeError", "Exception"))
 MAX_LOOKED_UP = 12
+MAX_EXAMPLES = 4
+MAX_EXAMPLE = 40
+"""Characters of a text taken from another function's docstring."""
 
 
 class Clues:
@@ -32,9 +37,50 @@ class Clues:
         found = [c for code in codes for c in code.co_consts if type(c) in (int, float, str)]
         found = [c for c in found if c != docstring and not (isinstance(c, str) and len(c) > 20)]
         found += [value for value in self._looked_up("") if type(value) in (int, float, str)]
+        found += self._characters()
         return found + ([float("inf"), float("nan")] if self.knows_no_numbers() else [])
 
+    @functools.cached_property
+    def _examples(self) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for node in self._nodes:
+            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+                continue
+            docstring = getattr(_resolved(node, self._space), "__doc__", None)
+            if isinstance(docstring, str) and ">>>" in docstring:
+                found.update(dict.fromkeys(_texts_of_examples(docstring)))
+        return tuple(found)[:MAX_EXAMPLES]
+
+    def examples(self) -> tuple[str, ...]:
+        """Texts that the functions and classes it uses are called with in the examples of their docstrings."""
+        return self._examples
+
+    def _characters(self) -> list[str]:
+        """Characters whose code points the body compares with: ``ord(c) == 0x200D``."""
+        if not any(isinstance(n, ast.Call) and _named(n.func) == "ord" for n in self._nodes):
+            return []
+        numbers = [
+            part.value
+            for node in self._nodes
+            if isinstance(node, ast.Compare)
+            for part in ast.walk(node)
+            if isinstance(part, ast.Constant) and type(part.value) is int
+        ]
+        return [chr(number) for number in numbers if 32 <= number < 0xD800 or 0xE000 <= number < 0x110000]
+
     # ------------------------------------------------------------------ of a parameter
+
+    def attributes(self, name: str) -> tuple[list[str], list[str]]:
+        """Attributes of the parameter that are read, and those of them that are called."""
+        attributes = [n for n in self._nodes if isinstance(n, ast.Attribute) and _is(n.value, name)]
+        attributes.sort(key=lambda n: (n.lineno, n.col_offset))
+        read = list(dict.fromkeys(n.attr for n in attributes if isinstance(n.ctx, ast.Load)))
+        called = {n.func for n in self._nodes if isinstance(n, ast.Call)}
+        return read, [n.attr for n in attributes if n in called]
+
+    def has_telling_name(self, name: str) -> bool:
+        """Whether the name alone says what the parameter is."""
+        return any(part in words for part in name.lower().split("_") for words in _NAMES.values())
 
     def constants(self, name: str) -> list[Any]:
         """Constants that the body compares the parameter with, their neighbours, and keys that it looks up with it."""
@@ -157,7 +203,33 @@ def _mentions(node: ast.AST, name: str) -> bool:
 
 
 def _is(node: ast.AST, name: str) -> bool:
+    """Whether the node is that name; ``a.b`` is one as well."""
+    if isinstance(node, ast.Attribute):
+        before, _, last = name.rpartition(".")
+        return bool(before) and node.attr == last and _is(node.value, before)
     return isinstance(node, ast.Name) and node.id == name
+
+
+def _resolved(node: ast.AST, space: Mapping[str, Any]) -> Any:
+    """The function or class of the project or of a library that the node names; not one of the language."""
+    if isinstance(node, ast.Attribute):
+        return getattr(_resolved(node.value, space), node.attr, None)
+    return space.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _texts_of_examples(docstring: str) -> Iterator[str]:
+    try:
+        examples = doctest.DocTestParser().get_examples(docstring)
+    except ValueError:
+        return
+    for example in examples:
+        try:
+            tree = ast.parse(example.source)
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= MAX_EXAMPLE:
+                yield node.value
 
 
 _NAMES: dict[Any, tuple[str, ...]] = {

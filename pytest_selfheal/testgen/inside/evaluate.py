@@ -82,7 +82,7 @@ class Evaluator:
         """Raises :class:`SyntaxError` and its like for source that is none."""
         for name in given.imports:
             self._import(name)
-        call = self.subject.template(given.arguments).format(*(f"__{i}" for i in range(len(given.arguments))))
+        call = self.subject.template(given).format(*(f"__{i}" for i in range(len(given.arguments))))
         return Prepared(
             given,
             compile("\n".join(given.setup), "<setup>", "exec") if given.setup else None,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_selfheal.testgen.inside import asserted, lines
+from pytest_selfheal.testgen.inside import asserted, lines, results
 from pytest_selfheal.testgen.inside.candidate import Candidate, Surroundings
 from pytest_selfheal.testgen.inside.evaluate import Answer, Evaluator, Prepared, raised_on_purpose
 from pytest_selfheal.testgen.inside.render import Unrenderable
@@ -50,6 +50,8 @@ class Gatherer:
         self._outside = ""
         """What of the world outside it depends on."""
         self.tried = 0
+        self._called_next: list[Input] = []
+        """Calls of results that are functions."""
         self.candidates: list[Candidate] = []
         self.variation = Variation((), random.Random(0))
         text = around.texts[subject.target.path]
@@ -77,6 +79,7 @@ class Gatherer:
         """
         for given in known:
             self._try(given)
+        self._call_results(time.process_time() + SHARE * cpu_seconds)
         pool = [c.input for c in self.candidates] or list(known)
         spares: list[tuple[Argument, frozenset[Name]]] = []
         if self._around.job.use == "changed" and self._is_open(wanted):
@@ -87,6 +90,11 @@ class Gatherer:
         for candidate in sorted(self.candidates, key=lambda c: -c.cost)[:20]:
             for less in self.variation.smaller(candidate.input)[:6]:
                 self._try(less)
+
+    def _call_results(self, deadline: float) -> None:
+        """What comes back as a function is called in turn: what it does is what the target is for."""
+        while self._called_next and self.tried < MAX_TRIED and time.process_time() < deadline:
+            self._try(self._called_next.pop(0))
 
     def _is_open(self, wanted: Wanted) -> bool:
         """Whether a wanted line was not reached yet, or left in one way only."""
@@ -167,6 +175,8 @@ class Gatherer:
         try:
             expected = renderer.render(answer.value)
         except Unrenderable as reason:
+            if results.is_function(answer.value):
+                self._called_next += self._seeds.calls_of(given, answer.value)
             return self.drop(f"its result is {reason}")
         approximate = _inexact(answer.value)
         if not approximate and not self._evaluator.says(expected, renderer.imports, answer.value):

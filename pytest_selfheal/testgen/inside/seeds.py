@@ -6,9 +6,11 @@ import ast
 import contextlib
 import inspect
 import itertools
+import typing
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pytest_selfheal.testgen.inside import duck, results
 from pytest_selfheal.testgen.inside.clues import Clues
 from pytest_selfheal.testgen.inside.hints import ByHint, fits, hints_of, namespace
 from pytest_selfheal.testgen.inside.mutants import find_function
@@ -28,7 +30,7 @@ class Seeds:
     def __init__(self, subject: Subject, text: str, renderer: Renderer) -> None:
         self._subject = subject
         tree = ast.parse(text)
-        node = find_function(tree, subject.target.qualname)
+        self._node = node = find_function(tree, subject.target.qualname)
         space = namespace(subject.function, tree, node)
         self.clues = Clues(node, space)
         self._by_hint = ByHint(renderer)
@@ -43,6 +45,10 @@ class Seeds:
     def spares(self) -> list[tuple[Argument, frozenset[Name]]]:
         """Optional arguments, by keyword, to add to inputs that do not have them."""
         return [option for column in self._columns()[1] for option in column]
+
+    def calls_of(self, given: Input, result: Any) -> Iterator[Input]:
+        """``given`` with a call of the function that came back."""
+        return results.calls(given, result, self._node, self._by_hint)
 
     def _columns(self) -> tuple[list[_Column] | None, list[_Column]]:
         """Options for each parameter that has to be given (``None``: there is none for one of them), and for each other one."""
@@ -117,6 +123,9 @@ class Seeds:
             groups.append(list(FUNCTIONS))
         if hint is None and (not clues.is_called(name) or clues.is_asked_whether_callable(name)):
             groups += [_plain(kind) for kind in clues.guesses(name)]
+        if str in (hint, *typing.get_args(hint)) or (hint is None and str in clues.guesses(name)):
+            groups.insert(1, self._rendered(clues.examples()))
+        groups.insert(0, list(duck.options(name, hint, clues)))
         if clues.is_lazy(name):
             groups.append(list(LAZY))
         if clues.knows_no_numbers():

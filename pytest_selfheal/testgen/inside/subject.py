@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -83,21 +83,27 @@ class Subject:
     def has_self(self) -> bool:
         return self.kind in ("method", "property")
 
-    def template(self, arguments: Sequence[Argument]) -> str:
-        """The call with ``{0}``, ``{1}``, … for the arguments."""
-        places = [f"{{{i}}}" for i in range(len(arguments))]
+    def template(self, given: Input) -> str:
+        """The call with ``{0}``, ``{1}``, … for the arguments; the calls of what it returns follow."""
+        places = [f"{{{i}}}" for i in range(len(given.arguments))]
+        written = [
+            (a, (f"{a.name.lstrip('()')}=" if a.keyword else "") + place)
+            for a, place in zip(given.arguments, places, strict=True)
+        ]
+        own = [text for argument, text in written if not argument.level]
+        call = self._own_call(own)
+        for level in range(1, given.levels + 1):
+            call += f"({', '.join(text for argument, text in written if argument.level == level)})"
+        return call
+
+    def _own_call(self, arguments: Sequence[str]) -> str:
         if self.kind == "property":
             return f"{{0}}.{self.name}"
         if self.has_self and self.name in _OPERATORS:
             wanted = _OPERATORS[self.name]
             if wanted.count("{") == len(arguments):
                 return wanted
-        first = 1 if self.has_self else 0
-        parts = [
-            (f"{a.name}=" if a.keyword else "") + place
-            for a, place in list(zip(arguments, places, strict=True))[first:]
-        ]
-        inside = ", ".join(parts)
+        inside = ", ".join(arguments[1 if self.has_self else 0 :])
         if self.has_self:
             return f"{{0}}.{self.name}({inside})"
         if self.kind == "init":
@@ -128,7 +134,7 @@ def without_defaults(subject: Subject, given: Input) -> Input:
         if positional_only and skipped:
             return given
         written.append(Argument(argument.name, argument.source, argument.keyword or skipped))
-    return Input(tuple(written), given.setup, given.imports, given.observed)
+    return replace(given, arguments=tuple(written))
 
 
 def _says(source: str, default: Any) -> bool:

@@ -37,6 +37,7 @@ FUNCTIONS: tuple[Option, ...] = (
     ("bool", NOTHING),
     ("add", frozenset({("operator", "add")})),
     ("max", NOTHING),
+    ("lambda x: x * 2", NOTHING),
 )
 LAZY: tuple[Option, ...] = (("iter([1, 2, 3])", NOTHING), ("iter([2, 1, 2])", NOTHING), ("iter([])", NOTHING))
 """What can be gone through once."""

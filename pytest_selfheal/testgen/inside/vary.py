@@ -120,6 +120,9 @@ class Variation:
             return None
         chosen = rng.choice(self._landmarks) if self._landmarks else None
         if isinstance(value, str):
+            if isinstance(chosen, str) and len(chosen) == 1 and rng.random() < 0.7:
+                at = rng.randint(0, len(value))
+                return value[:at] + chosen + value[at + rng.choice((0, 1)) :]
             return chosen if isinstance(chosen, str) else None
         if chosen is None or isinstance(chosen, str) or rng.random() < 0.3:
             return rng.choice((value * 2, value * 10, value * 60, -value))
