@@ -20,13 +20,14 @@ from mutation import DIFFERENT, RIGHT, WRONG, Judge, Program, mutants
 
 def record(number: int, program: Program) -> dict[str, Any]:
     """One line in the form of HumanEvalPack."""
+    check = "check" if program.entry != "check" else "check_all"
     return {
         "task_id": f"{program.name}-{number}",
         "declaration": "\n",
         "buggy_solution": program.code.strip("\n") + "\n",
         "canonical_solution": program.reference.strip("\n") + "\n",
         # The parameter shadows the function, so that the asserts stay as they were published.
-        "test": f"def check({program.entry}):\n{textwrap.indent(program.tests.strip(), '    ')}\n\ncheck({program.entry})\n",
+        "test": f"def {check}({program.entry}):\n{textwrap.indent(program.tests.strip(), '    ')}\n\n{check}({program.entry})\n",
         "entry_point": program.entry,
         "docstring": "",
     }

@@ -12,6 +12,7 @@ from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.generate import generate, neighbours
 from pytest_selfheal.propose.search.operators import FAMILIES, Family
 from pytest_selfheal.propose.search.priors import Priors, load
+from pytest_selfheal.propose.search.search import is_small, pairs
 from pytest_selfheal.propose.search.source import Region, Source
 from pytest_selfheal.types import Suspect
 
@@ -225,3 +226,32 @@ def test_an_operator_that_stumbles_does_not_end_the_search(caplog: pytest.LogCap
     found = [c.family for c in candidates(CODE, suspect("outer"), families=families)]
     assert found.count("other") == 3 and found.count("stumbles") == 1
     assert "operator stumbles failed on outer" in caplog.text
+
+
+def small(start: int, weight: float, text: str = "9", function: str = "f") -> Candidate:
+    edit = Edit(start, start + 1, text)
+    return Candidate("m.py", (edit,), f"constant/{start}", weight, 1, function, f"at {start}", True)
+
+
+def test_two_small_edits_are_paired_likely_ones_first() -> None:
+    found = list(pairs([small(0, 0.5), small(4, 0.4), small(9, 0.1)]))
+    assert [tuple(e.start for e in one.edits) for one in found] == [(0, 4), (0, 9), (4, 9)]
+    assert found[0].operator == "constant/0 + constant/4"
+    assert found[0].weight == pytest.approx(0.2)
+
+
+def test_edits_of_one_place_or_of_two_functions_are_no_pair() -> None:
+    assert not list(pairs([small(0, 0.5), small(0, 0.4, "8"), small(9, 0.1, function="g")]))
+
+
+@pytest.mark.parametrize(
+    ("candidate", "expected"),
+    [
+        (small(0, 1.0), True),
+        (small(0, 1.0, "a much longer piece of code than a slip is"), False),
+        (small(0, 1.0).but(body_only=False), False),
+        (small(0, 1.0).but(edits=(Edit(0, 1, "a"), Edit(3, 4, "b"))), False),
+    ],
+)
+def test_only_small_edits_are_paired(candidate: Candidate, expected: bool) -> None:
+    assert is_small(candidate) is expected

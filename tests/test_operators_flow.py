@@ -42,6 +42,8 @@ TWINS = [
     ("mining", "class A:\n    @property\n    def f(self):\n        return 1\n    def g(self):\n        return 2\n", "class A:\n    def f(self):\n        return 1\n    def g(self):\n        return 2\n"),
     ("mining", "def g(a, flag=False):\n    pass\ndef f(a, flag):\n    return g(a)\n", "def g(a, flag=False):\n    pass\ndef f(a, flag):\n    return g(a, flag=flag)\n"),
     ("regex", "import re\ndef f(s):\n    return re.match(r'\\d+', s)\n", "import re\ndef f(s):\n    return re.match(r'\\d*', s)\n"),
+    ("regex", "import re\ndef f(s):\n    return re.match('QQa+QQ', s)\n", "import re\ndef f(s):\n    return re.match('a+', s)\n"),
+    ("regex", "import re\ndef f(s):\n    p = 'ab?'\n    return re.match(p, s)\n", "import re\ndef f(s):\n    p = 'ab*'\n    return re.match(p, s)\n"),
     ("regex", "import re\ndef f(s):\n    return re.match(r'[a-z]+', s)\n", "import re\ndef f(s):\n    return re.match('[a-z-]+', s)\n"),
     ("replicate", "def f(a, b):\n    return a < b or b < a\n", "def f(a, b):\n    return a <= b or b <= a\n"),
     ("replicate/rename", "def f(a, b):\n    return a + a\n", "def f(a, b):\n    return b + b\n"),

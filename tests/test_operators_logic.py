@@ -33,6 +33,48 @@ TWINS = [
     ("placeholder", "def f(a, b):\n    return max(b)", "def f(a, b):\n    return max(a, b)"),
     ("placeholder", "def f(a, b):\n    return max(b)", "def f(a, b):\n    return max(b, a)"),
     ("placeholder", "def f(a):\n    return g()", "def f(a):\n    return g(a)"),
+    ("placeholder", "def f(xs):\n    return zip(xs)", "def f(xs):\n    return zip(xs, xs[1:])"),
+    ("placeholder", "def f(x):\n    return round(x)", "def f(x):\n    return round(x, 1)"),
+    ("compose", "def f(xs):\n    y = None\n    return y", "def f(xs):\n    y = [x for x in xs if x]\n    return y"),
+    (
+        "compose",
+        "def f(xs, n):\n    y = None\n    return y",
+        "def f(xs, n):\n    y = [x for x in xs if len(x) == n]\n    return y",
+    ),
+    (
+        "compose",
+        "def f(d: dict, n):\n    y = None\n    return y",
+        "def f(d: dict, n):\n    y = all(x == n for x in d.values())\n    return y",
+    ),
+    (
+        "compose",
+        "def f(xs):\n    y = None\n    return y",
+        "def f(xs):\n    y = tuple(a + b for a, b in zip(xs, xs[1:]))\n    return y",
+    ),
+    ("compose", "def f(xs):\n    return max(None)", "def f(xs):\n    return max(x for x in xs if isinstance(x, int))"),
+    ("compose", "def f(xs):\n    return map(None, xs)", "def f(xs):\n    return map(lambda x: x ** 2, xs)"),
+    ("compose", "def f(xs):\n    return filter(None, xs)", "def f(xs):\n    return filter(lambda x: x > 0, xs)"),
+    ("compose", "def f(xs):\n    xs.sort(key=None)", "def f(xs):\n    xs.sort(key=lambda x: x[1])"),
+    (
+        "compose",
+        "def f(x):\n    y = [1]\n    y = None\n    return y",
+        "def f(x):\n    y = [1]\n    y = tuple(y)\n    return y",
+    ),
+    (
+        "compose",
+        "import math\ndef f(n):\n    y = None\n    return y",
+        "import math\ndef f(n):\n    y = math.sqrt(n)\n    return y",
+    ),
+    (
+        "compose",
+        "from heapq import nsmallest\ndef f(xs, k):\n    y = None\n    return y",
+        "from heapq import nsmallest\ndef f(xs, k):\n    y = nsmallest(k, xs)\n    return y",
+    ),
+    (
+        "compose",
+        "def f(a, b, h):\n    y = None\n    return y",
+        "def f(a, b, h):\n    y = 0.5 * (a + b) * h\n    return y",
+    ),
     ("call", "def f(a, b):\n    return min(a, b)", "def f(a, b):\n    return max(a, b)"),
     ("call", "def f(s):\n    return s.lstrip()", "def f(s):\n    return s.rstrip()"),
     ("call", "def f(a, b):\n    return pow(a, b)", "def f(a, b):\n    return pow(b, a)"),
@@ -114,3 +156,17 @@ def test_one_more_is_not_put_where_a_number_is_added_already() -> None:
 )
 def test_a_none_that_is_meant_is_no_placeholder(kept: str) -> None:
     assert variants("placeholder", kept) == []
+
+
+def test_what_the_tests_expect_says_what_is_gathered() -> None:
+    code = "def f(xs):\n    y = None\n    return y\n"
+    wants = {"assert f([1, 2]) == 3": "= sum(", "assert f(['a']) == ['a']": "= [x for", "assert f([1]) == True": "= all("}
+    for test, form in wants.items():
+        found = [text for text in variants("compose", code, f"def test():\n    {test}\n") if " for x in xs" in text]
+        assert any(form in text for text in found)
+        assert not [text for text in found if any(other in text for other in set(wants.values()) - {form})]
+
+
+@pytest.mark.parametrize("kept", ["def f(a=None):\n    return a", "def f(a):\n    return a is None"])
+def test_nothing_is_composed_for_a_none_that_is_meant(kept: str) -> None:
+    assert variants("compose", kept) == []

@@ -55,6 +55,10 @@ PROJECTS: dict[str, dict[str, str | bytes]] = {
         "m.py": "def double(x)\n    return 2 * x\n",
         "test_m.py": "from m import double\n\n\ndef test_it():\n    assert double(2) == 4\n",
     },
+    "a value left for later, made of a collection": {
+        "m.py": "def longest(words):\n    found = None\n    return found\n",
+        "test_m.py": "from m import longest\n\n\ndef test_it():\n    assert longest(['a', 'bcd', 'ef']) == 3\n    assert longest(['four', '']) == 4\n    assert longest(['x']) == 1\n",
+    },
     "a module-level cache that the first call fills": {
         "m.py": "_table = None\n\n\ndef table():\n    global _table\n    if _table is None:\n        _table = build()\n    return _table\n\n\ndef build():\n    return {n: n * n for n in range(3)}\n",
         "test_m.py": "from m import table\n\n\ndef test_it():\n    assert table()[2] == 4\n    assert table()[3] == 9\n",

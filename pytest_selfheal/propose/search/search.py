@@ -10,11 +10,11 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 
-from pytest_selfheal.propose.search.candidate import Candidate
+from pytest_selfheal.propose.search.candidate import Candidate, overlap
 from pytest_selfheal.propose.search.data import KEY, LiveData
 from pytest_selfheal.propose.search.fork import Usage
 from pytest_selfheal.propose.search.harness import Harness
@@ -45,6 +45,10 @@ CLIMB_AFTER = 0.15
 """Share of the budget that single edits have to themselves before partial successes are climbed as well."""
 CLIMB_QUANTUM = 48
 POOL = 40
+PAIRED = 250
+"""The likeliest single edits, of which any two are tried together once all single ones have failed."""
+PAIRED_LENGTH = 24
+"""Characters that an edit of a pair may put in or take away: two small slips, not two new pieces of code."""
 GAIN = 0.004
 MAX_PLAUSIBLE = 30
 GATHER_LEAST, GATHER_MOST, GATHER_SHARE = 0.25, 3.0, 1.0
@@ -98,6 +102,34 @@ class Budget:
         return self.spent >= self.cpu or time.monotonic() - self._wall_start >= self.wall
 
 
+def is_small(candidate: Candidate) -> bool:
+    """Whether one short piece of one function changes."""
+    return (
+        candidate.body_only
+        and len(candidate.edits) == 1
+        and all(max(len(edit.text), edit.end - edit.start) <= PAIRED_LENGTH for edit in candidate.edits)
+    )
+
+
+def pairs(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Every two of the candidates (the likeliest first) that change different places of one function, likely pairs first."""
+    order = sorted(
+        itertools.combinations(range(len(candidates)), 2),
+        key=lambda pair: -candidates[pair[0]].weight * candidates[pair[1]].weight,
+    )
+    for i, j in order:
+        first, second = candidates[i], candidates[j]
+        edits = tuple(sorted((*first.edits, *second.edits)))
+        if first.path != second.path or first.function != second.function or overlap(edits):
+            continue
+        yield first.but(
+            edits=edits,
+            operator=f"{first.operator} + {second.operator}",
+            weight=first.weight * second.weight,
+            description=f"{first.description}; {second.description}",
+        )
+
+
 SlowJudge = Callable[[Candidate], bool]
 Neighbours = Callable[[Candidate], Iterator[Candidate]]
 
@@ -136,6 +168,8 @@ class Search:
         self._data: dict[str, LiveData | None] = {}
         self._late: list[Task] = []
         self._likely: list[tuple[float, int, Candidate]] = []
+        self._small: list[tuple[float, int, Candidate]] = []
+        self._paired: Iterator[Candidate] | None = None
         self._slow: list[tuple[float, int, Candidate]] = []
         self.screen_spent = 0.0
         """CPU seconds of the fast path: forks and tests, without generating and compiling."""
@@ -203,6 +237,8 @@ class Search:
         self._turn += 1
         # Every other batch climbs once that may pay: the rest of the single edits must not starve.
         pull = self._climb if climbing and (self._stream is None or self._turn % 2) else self._single
+        if self._stream is None and not self._found and self._turn % 2:
+            pull = self._pairs
         tasks: list[Task] = []
         for candidate in pull(size):
             task = self._compile(candidate)
@@ -210,11 +246,15 @@ class Search:
                 tasks.append(task)
             if len(tasks) >= size:
                 break
+        if not tasks and pull == self._pairs:
+            tasks = self._collect(self._climb(size), size)
         if not tasks and self._stream is None and self._likely and not self._found:
             # Nothing came nearer, or all that did is exhausted: pairs that begin with a likely edit.
             self.pool += [Partial(candidate, self._base) for _, _, candidate in sorted(self._likely, reverse=True)]
             self._likely = []
             return self._collect(self._climb(size), size)
+        if not tasks and self._stream is None and not self._found:
+            return self._collect(self._pairs(size), size)
         if not tasks and pull == self._climb and self._stream is not None:
             return self._collect(self._single(size), size)
         if not tasks and pull == self._single and climbing:
@@ -256,6 +296,14 @@ class Search:
                     break
                 partial.pulled += 1
                 yield candidate
+
+    def _pairs(self, size: int) -> Iterator[Candidate]:
+        """Any two of the small edits at once, the likeliest first: two slips need not show one by one."""
+        if self._paired is None:
+            small = [candidate for _, _, candidate in sorted(self._small, reverse=True)]
+            self._small = []
+            self._paired = pairs(small)
+        return itertools.islice(self._paired, 4 * size)
 
     def _compile(self, candidate: Candidate) -> Task | None:
         """The candidate ready for the screen; ``None`` when it is no Python, a duplicate, or for the slow path."""
@@ -329,6 +377,10 @@ class Search:
     def _remember(self, task: Task) -> None:
         """A starting point for a second edit: one that came nearer, or, for want of such, one that is likely."""
         edits = task.candidate.operator.count(" + ") + 1
+        if edits == 1 and self._paired is None and is_small(task.candidate):
+            heapq.heappush(self._small, (task.candidate.weight, next(self._counter), task.candidate))
+            if len(self._small) > PAIRED:
+                heapq.heappop(self._small)
         if task.fitness > self._base + GAIN and edits <= 2:
             self.pool.append(Partial(task.candidate, task.fitness))
             self.pool.sort(key=lambda partial: (-round(partial.fitness, 3), -partial.candidate.weight))

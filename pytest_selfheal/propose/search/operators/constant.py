@@ -183,6 +183,8 @@ def _alike(value: object, other: object) -> float:
             return 4.0
         same = sum(a == b for a, b in zip(value, other, strict=False))
         tail = sum(a == b for a, b in zip(value[::-1], other[::-1], strict=False))
+        if len(other) > 2 and other.lower() in value.lower():
+            return 3.0  # with something stray around it
         return 3.0 if max(same, tail) >= max(len(value), len(other)) - 2 > 0 else 0.7
     return 1.0
 

@@ -128,7 +128,7 @@ def _missing(region: Region, leaves: list[tuple[str, Kind]]) -> Iterator[Draft]:
         if opening < 0:
             continue
         given = {source.segment(argument) for argument in node.args}
-        for name, _ in leaves:
+        for name in _arguments(node, leaves):
             if name in given:
                 continue
             if node.args:
@@ -138,3 +138,13 @@ def _missing(region: Region, leaves: list[tuple[str, Kind]]) -> Iterator[Draft]:
             elif not node.keywords:
                 at = opening + 1
                 yield Draft((Edit(at, at, name),), "placeholder/argument/only", f"pass {name}")
+
+
+def _arguments(node: ast.Call, leaves: list[tuple[str, Kind]]) -> list[str]:
+    """What may have been left out: a name; beside one that is paired with its neighbours, the rest of it."""
+    names = [name for name, _ in leaves]
+    if isinstance(node.func, ast.Name) and node.func.id == "zip":
+        return names + [
+            form.format(name) for name in names for form in ("{}[1:]", "{}[::2]", "{}[1::2]", "range(len({}))")
+        ]
+    return [*names, "1", "2", "0"] if node.args else names

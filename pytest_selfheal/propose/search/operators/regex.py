@@ -57,8 +57,10 @@ _LOOKS = re.compile(r"\\[bBdDsSwW]|\(\?|\[[^\]]+\]|[*+]\??$|\{\d+(,\d*)?\}")
 
 
 def _tables(region: Region, context: Context) -> Iterator[Draft]:
-    """Raw strings that look like patterns and that are kept elsewhere than in a call of :mod:`re`."""
+    """Patterns that are kept elsewhere than in a call of :mod:`re`: under a name that such a call gets, or raw strings that
+    look like patterns."""
     source = region.source
+    names = _pattern_names(region)
     for node in region.of(ast.Constant):
         assert isinstance(node, ast.Constant)
         up = source.parent(node)
@@ -66,9 +68,25 @@ def _tables(region: Region, context: Context) -> Iterator[Draft]:
         if called in _CALLS or not isinstance(node.value, str):
             continue
         old = source.segment(node)
-        if old[:1] in "rR" and _LOOKS.search(node.value) and len(node.value) < 200:
+        targets = up.targets if isinstance(up, ast.Assign) else []
+        is_pattern = any(isinstance(target, ast.Name) and target.id in names for target in targets)
+        if (is_pattern or (old[:1] in "rR" and _LOOKS.search(node.value))) and len(node.value) < 200:
             for pattern, key in variants(node.value, context):
                 yield swap(source, node, _literal(old, pattern), f"regex/{key}", 0.5)
+
+
+def _pattern_names(region: Region) -> set[str]:
+    found = set()
+    for node in region.of(ast.Call):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name):
+            function = node.func
+            if (
+                isinstance(function, ast.Attribute)
+                and getattr(function.value, "id", "") == "re"
+                and function.attr in _CALLS
+            ):
+                found.add(node.args[0].id)
+    return found
 
 
 def _literal(old: str, pattern: str) -> str:
@@ -196,6 +214,13 @@ def _raw(pieces: list[str], context: Context) -> Iterator[tuple[str, str]]:
         rf"\s*{whole}",
     ):
         yield new, "anchor/add"
+    for count in range(1, 4):  # stray characters before it, after it, around it
+        if len(pieces) > count and all(len(p) == 1 and p.isalnum() for p in pieces[:count]):
+            yield "".join(pieces[count:]), "stray"
+            if len(pieces) > 2 * count and all(len(p) == 1 and p.isalnum() for p in pieces[-count:]):
+                yield "".join(pieces[count:-count]), "stray"
+        if len(pieces) > count and all(len(p) == 1 and p.isalnum() for p in pieces[-count:]):
+            yield "".join(pieces[:-count]), "stray"
     for value in context.inputs:
         if isinstance(value, str) and 0 < len(value) <= 12:
             yield f"{whole}|{re.escape(value)}", "alternative"
