@@ -57,6 +57,33 @@ TWINS = [
     ("compose", "def f(xs):\n    xs.sort(key=None)", "def f(xs):\n    xs.sort(key=lambda x: x[1])"),
     (
         "compose",
+        "def f(d: dict):\n    y = None\n    return y",
+        "def f(d: dict):\n    y = {k: sorted(v) for k, v in d.items()}\n    return y",
+    ),
+    (
+        "compose",
+        "def f(rows):\n    return set(None)",
+        "def f(rows):\n    return set(x for row in rows for x in row)",
+    ),
+    ("compose", "def f(xs, x):\n    return tuple(None)", "def f(xs, x):\n    return tuple(xs + [x])"),
+    (
+        "compose",
+        "def f(s: str, t: str):\n    y = None\n    return y",
+        "def f(s: str, t: str):\n    y = s.replace(' ', t)\n    return y",
+    ),
+    (
+        "compose",
+        "def f(xs):\n    n = 0\n    for x in xs:\n        n = None\n    return n",
+        "def f(xs):\n    n = 0\n    for x in xs:\n        n = n + 1\n    return n",
+    ),
+    (
+        "compose",
+        "import re\ndef f(s):\n    return re.findall(None, s)",
+        'import re\ndef f(s):\n    return re.findall(r"\\d+", s)',
+    ),
+    ("placeholder", "def f(d):\n    return max(key=len)", "def f(d):\n    return max(d.items(), key=len)"),
+    (
+        "compose",
         "def f(x):\n    y = [1]\n    y = None\n    return y",
         "def f(x):\n    y = [1]\n    y = tuple(y)\n    return y",
     ),
@@ -160,7 +187,11 @@ def test_a_none_that_is_meant_is_no_placeholder(kept: str) -> None:
 
 def test_what_the_tests_expect_says_what_is_gathered() -> None:
     code = "def f(xs):\n    y = None\n    return y\n"
-    wants = {"assert f([1, 2]) == 3": "= sum(", "assert f(['a']) == ['a']": "= [x for", "assert f([1]) == True": "= all("}
+    wants = {
+        "assert f([1, 2]) == 3": "= sum(",
+        "assert f(['a']) == ['a']": "= [x for",
+        "assert f([1]) == True": "= all(",
+    }
     for test, form in wants.items():
         found = [text for text in variants("compose", code, f"def test():\n    {test}\n") if " for x in xs" in text]
         assert any(form in text for text in found)

@@ -8,54 +8,27 @@ the kind of value that the tests expect keep it small.
 from __future__ import annotations
 
 import ast
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
-from pytest_selfheal.propose.search.kinds import COLLECTIONS, NUMBERS, Kind, Kinds, of_value
+from pytest_selfheal.propose.search.kinds import Kind, Kinds, of_value
+from pytest_selfheal.propose.search.loops import OF_NUMBERS, OF_ROWS, OF_TEXTS, Loop, filled, loops
 from pytest_selfheal.propose.search.operators.edit import swap
 from pytest_selfheal.propose.search.operators.role import role
 from pytest_selfheal.propose.search.precedence import ATOM
 from pytest_selfheal.propose.search.source import Region
 from pytest_selfheal.propose.search.unused import library_calls
+from pytest_selfheal.propose.search.values import arithmetic, of_two, read
 
 _PLACES = frozenset(("argument", "assign", "iterable", "operand", "element"))
-_COLLECTIONS = 3
-"""Collections in scope that are tried, nearest first; the work grows with them."""
-_OTHERS = 4
 
-_OF_NUMBERS = ("{x} ** 2", "{x} * 2", "{x} * {x} * {x}", "abs({x})", "-{x}", "str({x})", "{x} + 1", "{x} - 1")
-_OF_TEXTS = ("len({x})", "{x}[0]", "{x}[-1]", "{x}.lower()", "{x}.upper()", "{x}.strip()", "int({x})", "{x}[::-1]",
-             "{x}.capitalize()", "ord({x})", "{x}[1:]", "float({x})", "{x}.swapcase()")  # fmt: skip
-_OF_ROWS = ("{x}[0]", "{x}[1]", "{x}[-1]", "len({x})", "sum({x})", "max({x})", "min({x})", "sorted({x})", "tuple({x})",
-            "list({x})", "{x}[::-1]", "set({x})", "{x}[0] + {x}[1]", "{x}[0] * {x}[1]")  # fmt: skip
-_NUMBER_TESTS = ("{x} % 2 == 0", "{x} % 2 != 0", "{x} > 0", "{x} < 0", "{x} >= 0", "{x} != 0", "{x} == 0", "{x} > 1")
-_TEXT_TESTS = ("{x}.isdigit()", "{x}.isalpha()", "{x}.isupper()", "{x}.islower()", "{x}.isalnum()", "{x}.isspace()",
-               "not {x}.isdigit()", "not {x}.isspace()")  # fmt: skip
-_KIND_TESTS = ("isinstance({x}, int)", "isinstance({x}, str)", "isinstance({x}, float)", "isinstance({x}, (list, tuple))",
-               "not isinstance({x}, str)", "isinstance({x}, tuple)")  # fmt: skip
-_WITH_NUMBER = (
-    "{x} + {n}",
-    "{x} - {n}",
-    "{x} * {n}",
-    "{x} // {n}",
-    "{x} % {n}",
-    "{x} ** {n}",
-    "{x} / {n}",
-    "{n} - {x}",
-)
-_NUMBER_BY = ("{x} == {n}", "{x} != {n}", "{x} > {n}", "{x} < {n}", "{x} >= {n}", "{x} <= {n}", "{x} % {n} == 0")
-_SIZE_BY = ("len({x}) == {n}", "len({x}) > {n}", "len({x}) >= {n}", "len({x}) < {n}", "len({x}) != {n}")
-_OF_PAIRS = ("{a} + {b}", "{b} - {a}", "{a} - {b}", "{a} * {b}", "{b} // {a}", "{a} % {b}", "{b} % {a}", "{a} / {b}",
-             "{b} / {a}", "{a} // {b}", "abs({a} - {b})", "({a}, {b})", "max({a}, {b})", "min({a}, {b})")  # fmt: skip
-_PAIR_TESTS = ("{a} == {b}", "{a} != {b}", "{a} < {b}", "{a} <= {b}", "{a} > {b}", "{a} >= {b}")
 
 _GATHERED: dict[str, tuple[str, ...]] = {
-    "list": ("[{}]", "sorted({})", "list({})"),
+    "list": ("[{}]", "sorted({})", "list({})", "sorted({{{}}})"),
     "tuple": ("tuple({})",),
     "set": ("set({})",),
+    "dict": (),
     "str": ('"".join({})', '" ".join({})', "max({})", "min({})"),
     "number": ("sum({})", "max({})", "min({})", "len([{}])"),
     "bool": ("all({})", "any({})"),
@@ -71,31 +44,6 @@ _BY_KIND = {
 }
 
 
-@dataclass(frozen=True)
-class _Loop:
-    """``for names in iterable``, with what may be made of an element and asked of it."""
-
-    head: str
-    plain: str
-    """The element as it is."""
-    made: tuple[str, ...]
-    asked: tuple[str, ...]
-
-    def rows(self) -> Iterator[tuple[str, float]]:
-        """What stands between the brackets, and how likely it is: plain ones with a test, others without one first."""
-        for test in self.asked:
-            yield f"{self.plain} {self.head} if {test}", 1.0
-        for element in self.made:
-            yield f"{element} {self.head}", 1.0
-        for test in self.asked[:12]:
-            for element in self.made[:8]:
-                yield f"{element} {self.head} if {test}", 0.3
-
-    def tests(self) -> Iterator[str]:
-        """For ``all`` and ``any``."""
-        return (f"{test} {self.head}" for test in self.asked)
-
-
 def propose(region: Region, context: Context) -> Iterator[Draft]:
     wanted = _expected(context)
     holes = list(_holes(region, wanted))
@@ -106,17 +54,20 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
     for node in holes:
         assigned = _target(region, node)
         known = [(name, kind) for name, kind in leaves if name != assigned]
-        yield from _conversions(region, node, assigned)
+        yield from _updated(region, node, assigned, known)
+        yield from _patterns(region, node)
+        for text, level in of_two(known):
+            yield swap(region.source, node, text, "compose/two", level=level)
         for text in library_calls(region, known):
             yield swap(region.source, node, text, "compose/library", level=None)
         if not wanted or wanted & {"number", "other"}:
-            for text in _arithmetic(known):
+            for text in arithmetic(known):
                 yield swap(region.source, node, text, "compose/number")
-        loops = list(_loops(region, context, known))
+        ways = list(loops(region, context, known))
         yield from (
-            _in_call(region, node, loops)
+            _in_call(region, node, ways)
             if _is_only_argument(region, node)
-            else _whole(region, node, loops, wanted, assigned)
+            else _whole(region, node, ways, wanted, assigned)
         )
 
 
@@ -148,8 +99,8 @@ def _target(region: Region, node: ast.AST) -> str:
     return next((target.id for target in targets if isinstance(target, ast.Name)), "")
 
 
-def _conversions(region: Region, node: ast.Constant, assigned: str) -> Iterator[Draft]:
-    """``x = None`` where x had a value already: another type of it."""
+def _updated(region: Region, node: ast.Constant, assigned: str, leaves: Sequence[tuple[str, Kind]]) -> Iterator[Draft]:
+    """``x = None`` where x had a value already: another type of it, or the value and something more."""
     bound = any(
         isinstance(n, ast.Name) and n.id == assigned and isinstance(n.ctx, ast.Store) and n.lineno < node.lineno
         for n in region.nodes
@@ -157,38 +108,23 @@ def _conversions(region: Region, node: ast.Constant, assigned: str) -> Iterator[
     if assigned and (bound or assigned in region.parameters):
         for form in ("tuple({})", "list({})", "set({})", "sorted({})", "str({})", "{}[::-1]", "dict({})", "int({})"):
             yield swap(region.source, node, form.format(assigned), "compose/again", level=ATOM)
+        for text in ("1", *read(region, leaves)):
+            for form in ("{} + {}", "{} - {}", "{} * {}", "{} + [{}]", "{} // {}", "{} | {{{}}}"):
+                level = 11 if "*" in form or "/" in form else 10 if "|" not in form else 6
+                yield swap(region.source, node, form.format(assigned, text), "compose/updated", level=level)
 
 
-# ---------------------------------------------------------------------- numbers
+_USUAL_PATTERNS = (r"\d+", r"\w+", r"[A-Z]", r"[a-z]+", r"[A-Za-z]+", r"[A-Z][^A-Z]*", r"[0-9]+", r"\s+", r"\S+", r"\d",
+                   r"[aeiou]", r"[AEIOUaeiou]", r"[^0-9]", r"[^a-zA-Z]", r"[^a-zA-Z0-9]", r"\W+", r"-?\d+", r"\d+\.\d+")  # fmt: skip
 
 
-def _arithmetic(leaves: Sequence[tuple[str, Kind]]) -> Iterator[str]:
-    """Three operands: two names and a third or a constant. One of two names is what ``placeholder`` tries."""
-    names = [name for name, kind in leaves if kind in NUMBERS | {"any"}][:_OTHERS]
-    for a, b in itertools.permutations(names, 2):
-        if a < b:
-            yield from (f"{a} * {a} + {b} * {b}", f"{a} * {b} * {a}", f"{a} * {b} * {b}", f"2 * {a} * {b}")
-        for op in ("+", "*", "-", "//", "%", "/"):
-            if op in "+*" and a > b:
-                continue
-            inner = f"{a} {op} {b}" if op not in "+-" else f"({a} {op} {b})"
-            for third in (n for n in names if n not in (a, b)):
-                yield from (f"{inner} {o} {third}" for o in ("*", "//", "/", "%"))
-                yield from (f"{a} {op} {b} {o} {third}" for o in ("+", "-"))
-                yield from (f"{third} {o} {inner}" for o in ("-", "//", "/", "%") if op not in "*/%//")
-                yield from (f"0.5 * {inner} * {third}", f"{inner} * {third} // 2", f"{inner} * {third} / 3")
-            yield from (f"{a} {op} {b} + 1", f"{a} {op} {b} - 1")
-            yield from (
-                f"{inner} * 2",
-                f"{inner} // 2",
-                f"{inner} / 2",
-                f"0.5 * {inner}",
-                f"{inner} * 100",
-                f"{inner} % 10",
-            )
-    for a in names:
-        yield from (f"{a} * ({a} + 1) // 2", f"{a} * ({a} - 1) // 2", f"{a} * ({a} + 1)", f"{a} * ({a} - 1)", f"{a} * {a}",
-                    f"{a} ** 3", f"{a} ** 0.5", f"2 ** {a}", f"10 ** {a}", f"{a} * 4", f"{a} * 3", f"{a} / 2", f"-{a}")  # fmt: skip
+def _patterns(region: Region, node: ast.Constant) -> Iterator[Draft]:
+    """A pattern that was left for later: the usual ones."""
+    up = region.source.parent(node)
+    function = up.func if isinstance(up, ast.Call) and up.args[:1] == [node] else None
+    if isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "re":
+        for pattern in _USUAL_PATTERNS:
+            yield swap(region.source, node, f'r"{pattern}"', "compose/pattern", level=ATOM)
 
 
 # ---------------------------------------------------------------------- what the tests say
@@ -215,151 +151,77 @@ def _expected(context: Context) -> frozenset[str]:
     return frozenset(found)
 
 
-def _elements(region: Region, context: Context, name: str) -> list[object]:
-    """Elements of the collections that the tests pass for a parameter."""
-    values: list[object] = []
-    parameters = [p for p in region.parameters if p not in ("self", "cls")]
-    if name in parameters:
-        at = parameters.index(name)
-        for row in context.calls.get(region.qualname.rpartition(".")[2], ()):
-            if at < len(row):
-                values.append(row[at])
-    found: list[object] = []
-    for value in values:
-        if isinstance(value, dict):
-            found += value.values()
-        elif isinstance(value, (list, tuple, set, frozenset, str)):
-            found += value
-    return found[:60]
-
-
-# ---------------------------------------------------------------------- loops
-
-
-def _loops(region: Region, context: Context, leaves: Sequence[tuple[str, Kind]]) -> Iterator[_Loop]:
-    collections = [(n, k) for n, k in leaves if k in COLLECTIONS | {"any", "iterator"}][:_COLLECTIONS]
-    others = [(n, k) for n, k in leaves][: _OTHERS + _COLLECTIONS]
-    x = _fresh("x", leaves)
-    for name, kind in collections:
-        elements = _elements(region, context, name)
-        rest = [(n, k) for n, k in others if n != name]
-        made, asked = _about(x, elements, rest)
-        if kind == "dict":
-            yield _Loop(f"for {x} in {name}.values()", x, made, asked)
-            k, v = _fresh("k", leaves), _fresh("v", leaves)
-            yield _Loop(
-                f"for {k}, {v} in {name}.items()", k, (v, f"({k}, {v})", f"({v}, {k})"), _about(v, elements, rest)[1]
-            )
-        yield _Loop(f"for {x} in {name}", x, made, asked)
-        a, b = _fresh("a", leaves), _fresh("b", leaves)
-        if kind not in ("dict", "set"):
-            yield _pairs(f"for {a}, {b} in zip({name}, {name}[1:])", a, b)
-            i = _fresh("i", leaves)
-            yield _Loop(f"for {i}, {x} in enumerate({name})", x, (i, f"({i}, {x})", f"{i} * {x}"), (f"{i} % 2 == 0", f"{i} % 2 == 1", *asked[:12]))  # fmt: skip
-        for other, second in collections:
-            if other != name and kind not in ("dict", "set") and second not in ("dict", "set"):
-                yield _pairs(f"for {a}, {b} in zip({name}, {other})", a, b)
-    for name, kind in leaves[:_OTHERS]:
-        if kind in ("int", "any"):
-            made, asked = _about(x, [1], [(n, k) for n, k in others if n != name] + [(name, kind)])
-            yield _Loop(f"for {x} in range({name})", x, made, asked)
-            yield _Loop(f"for {x} in range(1, {name} + 1)", x, made, asked)
-
-
-def _pairs(head: str, a: str, b: str) -> _Loop:
-    return _Loop(head, a, _filled(_OF_PAIRS, a=a, b=b), _filled(_PAIR_TESTS, a=a, b=b))
-
-
-def _about(
-    x: str, elements: Sequence[object], others: Sequence[tuple[str, Kind]]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What can be made of an element and what can be asked of it."""
-    kinds = {of_value(element) for element in elements}
-    unknown = not kinds or "any" in kinds
-    made: list[str] = []
-    asked: list[str] = []
-    if len(kinds) > 1 or unknown:
-        asked += _filled(_KIND_TESTS, x=x)
-    if kinds & NUMBERS or unknown:
-        made += _filled(_OF_NUMBERS, x=x)
-        asked += _filled(_NUMBER_TESTS, x=x)
-    if "str" in kinds or unknown:
-        made += _filled(_OF_TEXTS, x=x)
-        asked += _filled(_TEXT_TESTS, x=x)
-    if kinds & {"list", "tuple", "set", "dict"} or unknown:
-        made += _filled(_OF_ROWS, x=x)
-    sized = bool(kinds & COLLECTIONS) or unknown
-    for name, kind in others[:_OTHERS]:
-        if kind in NUMBERS | {"any"}:
-            made += _filled(_WITH_NUMBER if kinds & NUMBERS or unknown else (), x=x, n=name)
-            asked += _filled(_NUMBER_BY if kinds & NUMBERS or unknown else ("{x} == {n}", "{x} != {n}"), x=x, n=name)
-            asked += _filled(_SIZE_BY if sized else (), x=x, n=name)
-            made += _filled(("{x}[{n}]",) if sized else (), x=x, n=name)
-        elif kind == "str":
-            asked += _filled(
-                ("{x} == {n}", "{x} != {n}", "{n} in {x}", "{n} not in {x}", "{x}.startswith({n})"), x=x, n=name
-            )
-        if kind in COLLECTIONS | {"any"}:
-            asked += _filled(("{x} in {n}", "{x} not in {n}"), x=x, n=name)
-            made += _filled(("{n}.count({x})",) if kind != "set" else (), x=x, n=name)
-    asked.append(x)
-    return tuple(dict.fromkeys(made)), tuple(dict.fromkeys(asked))
-
-
-def _filled(forms: Iterable[str], **names: str) -> tuple[str, ...]:
-    return tuple(form.format(**names) for form in forms)
-
-
-def _fresh(name: str, leaves: Sequence[tuple[str, Kind]]) -> str:
-    """A loop variable that hides nothing."""
-    taken = {n for n, _ in leaves}
-    while name in taken:
-        name += "_"
-    return name
-
-
 # ---------------------------------------------------------------------- drafts
 
 
 def _whole(
-    region: Region, node: ast.Constant, loops: Sequence[_Loop], wanted: frozenset[str], assigned: str
+    region: Region, node: ast.Constant, ways: Sequence[Loop], wanted: frozenset[str], assigned: str
 ) -> Iterator[Draft]:
     """The hole is the whole value: the gathering is part of what is looked for."""
     up = region.source.parent(node)
     if isinstance(up, ast.keyword):
-        yield from _functions(region, node, loops, "key")
+        yield from _functions(region, node, ways, "key")
         return
     if isinstance(up, ast.Call):
         if up.args and up.args[0] is node and isinstance(up.func, ast.Name) and up.func.id in ("map", "filter"):
-            yield from _functions(region, node, loops, up.func.id)
+            yield from _functions(region, node, ways, up.func.id)
         return
     fits = wanted if assigned and _is_returned(region, assigned) else frozenset()
-    for kind, forms in _GATHERED.items():
-        if fits and kind not in fits and not ("other" in fits and kind in ("list", "set")):
-            continue
-        for loop in loops:
-            for form in forms:
-                rows = ((text, 1.0) for text in loop.tests()) if kind == "bool" else loop.rows()
-                for inside, factor in rows:
-                    yield swap(region.source, node, form.format(inside), f"compose/{kind}", factor, level=ATOM)
+    kinds = [kind for kind in _GATHERED if not fits or kind in fits or ("other" in fits and kind in ("list", "set"))]
+    if "dict" in kinds:
+        yield from _tables(region, node, ways)
+    for likely in (True, False):  # all that is likely before any of the rest: the number of candidates is bounded
+        for kind in kinds:
+            for loop in ways:
+                for inside in _inside(loop, kind == "bool", likely):
+                    for form in _GATHERED[kind]:
+                        text = form.format(inside)
+                        yield swap(region.source, node, text, f"compose/{kind}", 1.0 if likely else 0.3, level=ATOM)
 
 
-def _in_call(region: Region, node: ast.Constant, loops: Sequence[_Loop]) -> Iterator[Draft]:
+def _inside(loop: Loop, asked: bool, likely: bool) -> Iterator[str]:
+    if asked:
+        return loop.tests() if likely else iter(())
+    return loop.likely() if likely else loop.others()
+
+
+def _tables(region: Region, node: ast.Constant, ways: Sequence[Loop]) -> Iterator[Draft]:
+    """Dictionaries made of a dictionary's items, or of elements and something of each."""
+    for loop in ways:
+        names = loop.head.removeprefix("for ").partition(" in ")[0].split(", ")
+        if ".items() " in loop.head + " " and len(names) == 2:
+            k, v = names
+            values = dict.fromkeys(
+                (v, *(t for t in loop.made if k not in t), *filled(OF_ROWS + OF_NUMBERS[:3] + OF_TEXTS, x=v))
+            )
+            rows = [f"{k}: {value} {loop.head}" for value in values]
+            rows += [f"{v}: {k} {loop.head}", *(f"{k}: {v} {loop.head} if {test}" for test in loop.asked)]
+        elif len(names) == 1:
+            x, collection = names[0], loop.head.partition(" in ")[2]
+            rows = [f"{x}: {value} {loop.head}" for value in (*loop.made, f"{collection}.count({x})")]
+        else:
+            rows = [f"{names[0]}: {names[1]} {loop.head}", f"{names[1]}: {names[0]} {loop.head}"]
+        for inside in rows:
+            yield swap(region.source, node, "{" + inside + "}", "compose/dict", level=ATOM)
+
+
+def _in_call(region: Region, node: ast.Constant, ways: Sequence[Loop]) -> Iterator[Draft]:
     """The hole is all that a call gets: ``sum(None)``. Its brackets are those of the generator."""
     up = region.source.parent(node)
     assert isinstance(up, ast.Call)
     name = up.func.id if isinstance(up.func, ast.Name) else ""
-    for loop in loops:
-        rows = ((text, 1.0) for text in loop.tests()) if name in ("all", "any") else loop.rows()
-        start, end = region.source.span(node)
-        for inside, factor in rows:
-            text = f"[{inside}]" if name == "len" else inside
-            yield Draft((Edit(start, end, text),), "compose/argument", f"go through the elements: {inside}", factor)
+    start, end = region.source.span(node)
+    for likely in (True, False):
+        for loop in ways:
+            for inside in _inside(loop, name in ("all", "any"), likely):
+                text = f"[{inside}]" if name == "len" else inside
+                what = f"go through the elements: {inside}"
+                yield Draft((Edit(start, end, text),), "compose/argument", what, 1.0 if likely else 0.3)
 
 
-def _functions(region: Region, node: ast.Constant, loops: Sequence[_Loop], what: str) -> Iterator[Draft]:
+def _functions(region: Region, node: ast.Constant, ways: Sequence[Loop], what: str) -> Iterator[Draft]:
     """The hole is a function of one element: for ``map``, ``filter``, and as a sort key."""
-    for loop in loops:
+    for loop in ways:
         if not loop.head.startswith(f"for {loop.plain} in "):
             continue
         for text in loop.asked if what == "filter" else loop.made:

@@ -135,7 +135,11 @@ def _missing(region: Region, leaves: list[tuple[str, Kind]]) -> Iterator[Draft]:
                 first, last = source.span(node.args[0])[0], source.span(node.args[-1])[1]
                 yield Draft((Edit(first, first, f"{name}, "),), "placeholder/argument/first", f"pass {name} as well")
                 yield Draft((Edit(last, last, f", {name}"),), "placeholder/argument/last", f"pass {name} as well")
-            elif not node.keywords:
+            elif node.keywords:
+                at = opening + 1
+                for text in (name, f"{name}.items()"):
+                    yield Draft((Edit(at, at, f"{text}, "),), "placeholder/argument/first", f"pass {text} as well")
+            else:
                 at = opening + 1
                 yield Draft((Edit(at, at, name),), "placeholder/argument/only", f"pass {name}")
 
