@@ -34,6 +34,7 @@ _GATHERED: dict[str, tuple[str, ...]] = {
     "bool": ("all({})", "any({})"),
 }
 _BY_KIND = {
+    "dict": "dict",
     "int": "number",
     "float": "number",
     "bool": "bool",
