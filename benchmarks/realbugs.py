@@ -140,7 +140,7 @@ def _outcome(bug: dict[str, Any], folder: Path) -> dict[str, Any]:
     mended = {nodeid for cause in causes if cause["status"] == "healed" for nodeid in cause["nodeids"]}
     ranks = {"high": 2, "medium": 1, "low": 0}
     confidences = [cause["confidence"] for cause in causes if cause["status"] == "healed"]
-    patch = folder / ".selfheal" / "latest" / "patches" / "all.patch"
+    patches = sorted((folder / ".selfheal" / "latest" / "patches").glob("0*.patch"))
     return {
         "healed": bool(wanted) and wanted <= mended,
         "confidence": min(confidences, key=lambda c: ranks.get(c, 0)) if confidences else None,
@@ -160,7 +160,7 @@ def _outcome(bug: dict[str, Any], folder: Path) -> dict[str, Any]:
         ],
         "unasked": sum(not wanted & set(failure["nodeids"]) for failure in report["failures"]),
         "missing": sorted(wanted - {nodeid for cause in causes for nodeid in cause["nodeids"]})[:5],
-        "diff": patch.read_text("utf-8", "replace") if patch.exists() else "",
+        "diff": "".join(patch.read_text("utf-8", "replace") for patch in patches),
     }
 
 

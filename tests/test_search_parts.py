@@ -18,13 +18,14 @@ from pytest_selfheal.propose.search import fitness, inputs
 from pytest_selfheal.propose.search.behaviour import Behaviour, Comparison, answer_of, canonical
 from pytest_selfheal.propose.search.candidate import Candidate, Edit
 from pytest_selfheal.propose.search.choose import choose
+from pytest_selfheal.propose.search.decided import Decision, decisions
 from pytest_selfheal.propose.search.editable import editable_files
 from pytest_selfheal.propose.search.examples import of_function, passes
 from pytest_selfheal.propose.search.files import Files, decode, encode
 from pytest_selfheal.propose.search.fork import Timer
 from pytest_selfheal.propose.search.observe import Call, recording, tracing
 from pytest_selfheal.propose.search.search import Plausible
-from pytest_selfheal.propose.search.smells import reads_of
+from pytest_selfheal.propose.search.smells import reads_of, rewrites
 from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.propose.search.swap import LiveFunctions, State, code_key, swap
 from pytest_selfheal.settings import Settings
@@ -354,6 +355,12 @@ def test_an_operand_that_may_matter_is_not_dropped_with_high_confidence() -> Non
     assert confidence(found[:1]) == "high"
 
 
+def test_a_decision_that_the_tests_do_not_look_at_is_never_of_high_confidence() -> None:
+    found = [plausible("a/x", 0.1)]
+    assert choose(found, compared(SAME))[0].confidence == "high"
+    assert choose(found, compared(SAME), pinned=lambda one: False)[0].confidence == "medium"
+
+
 def test_reads_are_counted_in_the_function_that_changes() -> None:
     text = "def f(n, m):\n    return g(n - 8, m)\n\n\ndef g(a, b):\n    return a\n"
     start = text.index("n - 8")
@@ -363,6 +370,56 @@ def test_reads_are_counted_in_the_function_that_changes() -> None:
 
 def test_edits_found_together_are_never_of_high_confidence() -> None:
     assert choose([plausible("a/x + b/y", 0.1)], compared(SAME))[0].confidence == "medium"
+
+
+LOOP = "def f(xs):\n    n = 0\n    while (n < 3\n           and xs):\n        n += xs.pop()\n    if n > 1: return 1\n    if n:\n        return 2\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("n < 3", "n <= 3", [(3, 4, 5)]),
+        ("and xs", "or xs", [(3, 4, 5)]),
+        ("n > 1", "n >= 1", []),  # its body is on the same line: no line shows the outcome
+        ("if n:", "if not n:", [(7, 7, 8)]),
+        ("return 2", "return 3", []),
+        ("    if n:\n", "    if xs:\n        n = 2\n    if n:\n", [(7, 7, 8)]),
+    ],
+)
+def test_decisions_that_an_edit_touches(old: str, new: str, found: list[tuple[int, int, int]]) -> None:
+    start = LOOP.index(old)
+    changed = decisions(LOOP, [Edit(start, start + len(old), new)])
+    assert [(d.first, d.last, d.body) for d in changed][: len(found)] == found
+    assert bool(changed) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("arcs", "outcomes"),
+    [
+        ({(3, 4), (4, 5)}, (True, False)),
+        ({(3, 4), (4, 6)}, (False, True)),
+        ({(4, 5), (3, 0)}, (True, True)),
+        (set(), (False, False)),
+    ],
+)
+def test_outcomes_of_a_decision(arcs: set[tuple[int, int]], outcomes: tuple[bool, bool]) -> None:
+    assert Decision(3, 4, 5).outcomes(arcs) == outcomes
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("return float(fmt % x) == y", "return ceil(x) == y", True),
+        ("return fmt % x == y", "return fmt % y == y", False),
+        ("return sorted(set(xs))", "return sorted(xs)", False),
+        ("return lower(x)", "return upper(x)", False),
+    ],
+)
+def test_a_new_formula_is_told_from_a_slip(before: str, after: str, expected: bool) -> None:
+    source = Source("m.py", f"def f(x, y, fmt, xs):\n    {before}\n")
+    start = source.text.index("return")
+    edit = Edit(start, start + len(before), after)
+    assert rewrites(source, Candidate("m.py", (edit,), "a/b", 1.0, 2, "f", "", True)) is expected
 
 
 def test_without_answers_nothing_is_certain() -> None:

@@ -50,11 +50,13 @@ def choose(
     located: Callable[[Candidate], bool] = lambda candidate: True,
     doubt: Callable[[Candidate], float] = lambda candidate: 1.0,
     reads: Callable[[Candidate], Counter[str]] = lambda candidate: Counter(),
+    pinned: Callable[[Plausible], bool] = lambda plausible: True,
 ) -> list[Choice]:
     """``comparison`` has the unpatched code's answers first, then those of ``found`` in its order (as many as there are).
 
     ``located`` says whether it is clear enough that the fault lies where a candidate changes the code; ``doubt`` which
-    share of its weight a candidate keeps for how it reads; ``reads`` how often the changed code reads each name.
+    share of its weight a candidate keeps for how it reads; ``reads`` how often the changed code reads each name;
+    ``pinned`` whether the tests look at all that a patch decides (asked of the first one only, where it matters).
     """
     groups = _grouped(found, comparison)
     doubts = {id(p): doubt(p.candidate) for p in found}
@@ -71,7 +73,7 @@ def choose(
             confidence = _confidence(group, group.worth / total, comparison)
             first = group.members[0]
             if confidence == "high" and (
-                not located(first.candidate) or doubts[id(first)] < 1 or _may_drop(group, reads)
+                not located(first.candidate) or doubts[id(first)] < 1 or _may_drop(group, reads) or not pinned(first)
             ):
                 confidence = "medium"
         others = tuple(

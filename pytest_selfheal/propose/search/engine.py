@@ -25,6 +25,7 @@ from pytest_selfheal.propose.search.behaviour import Comparison, compare
 from pytest_selfheal.propose.search.candidate import Candidate
 from pytest_selfheal.propose.search.choose import choose
 from pytest_selfheal.propose.search.context import Context
+from pytest_selfheal.propose.search.decided import decisions
 from pytest_selfheal.propose.search.examples import of_function
 from pytest_selfheal.propose.search.files import Files
 from pytest_selfheal.propose.search.fork import Usage, peak_memory
@@ -36,7 +37,7 @@ from pytest_selfheal.propose.search.repair_direct import direct
 from pytest_selfheal.propose.search.screen import Screener
 from pytest_selfheal.propose.search.search import Budget, Plausible, Search
 from pytest_selfheal.propose.search.slow import Zygote
-from pytest_selfheal.propose.search.smells import doubt_of, reads_of
+from pytest_selfheal.propose.search.smells import doubt_of, reads_of, rewrites
 from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.propose.search.suspects import executed_files, suspects
 from pytest_selfheal.propose.search.swap import LiveFunctions, State
@@ -115,7 +116,14 @@ class Engine:
             return
         search = self._search(harness, live, sources, texts)
         for number, group in enumerate(search.run(), 1):
-            choices = choose(group, self._compared(group, harness, live), self._located, self._doubt, self._reads)
+            choices = choose(
+                group,
+                self._compared(group, harness, live),
+                self._located,
+                self._doubt,
+                self._reads,
+                lambda plausible: self._pinned(plausible, harness),
+            )
             self.send(
                 "patches",
                 number=number,
@@ -251,6 +259,31 @@ class Engine:
         """What a reader would think of it."""
         source = self.files.source(candidate.path)
         return doubt_of(source, candidate) if source is not None else 1.0
+
+    def _pinned(self, plausible: Plausible, harness: Harness) -> bool:
+        """The tests see both outcomes of what it decides, and it is no new expression that leaves out what was read."""
+        candidate = plausible.candidate
+        source = self.files.source(candidate.path)
+        if source is None:
+            return False
+        if rewrites(source, candidate):
+            return False
+        changed = decisions(source.text, candidate.edits)
+        if not changed or plausible.slow:
+            return True
+        after = harness.arcs(plausible.live, plausible.codes)
+        if not all(all(decision.outcomes(set().union(*after))) for decision in changed):
+            return False
+        if any("\n" in edit.text + source.text[edit.start : edit.end] for edit in candidate.edits):
+            return True  # a new one
+        passing = len(harness.failing)
+        before = harness.arcs(plausible.live, plausible.codes, patched=False)
+        # A passing test that goes the other way now and does not notice says nothing of this decision.
+        return not any(
+            decision.outcomes(old) != decision.outcomes(new)
+            for old, new in zip(before[passing:], after[passing:], strict=False)
+            for decision in changed
+        )
 
     def _reads(self, candidate: Candidate) -> Counter[str]:
         source = self.files.source(candidate.path)

@@ -214,6 +214,28 @@ class Harness:
             test.item.nodeid for test in self.passing if _measure(timer, test.run, max(0.2, 10 * test.cpu))[0]
         )
 
+    def arcs(
+        self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], patched: bool = True
+    ) -> list[set[tuple[int, int]]]:
+        """Which line follows which one in the changed functions, by test (failing ones first); empty when it cannot be seen."""
+        patience = 5.0 + 40 * sum(test.wall for test in (*self.failing, *self.passing))
+        return fork.call(lambda: self._arcs(live, codes, patched), patience, self._usage, self._close) or []
+
+    def _arcs(
+        self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], patched: bool
+    ) -> list[set[tuple[int, int]]]:
+        self._enter()
+        if patched and not swap(live, codes):
+            return []
+        functions = [function for name in codes for function in live.get(name, ())]
+        inner = codes.values() if patched else ()
+        timer, found = Timer(), []
+        for test in (*self.failing, *self.passing):
+            with observe.stepping({*inner, *(function.__code__ for function in functions)}) as arcs:
+                _measure(timer, test.run, max(0.5, 20 * test.cpu))
+            found.append(arcs)
+        return found
+
     def _enter(self) -> None:
         """Make this forked child fit for running tests: its own temporary folder, no time spent on explanations."""
         from _pytest.assertion import rewrite, util

@@ -72,6 +72,37 @@ def tracing(paths: Callable[[str], bool]) -> Iterator[Trace]:
         threading.settrace(before)
 
 
+@contextmanager
+def stepping(codes: Iterable[CodeType]) -> Iterator[set[tuple[int, int]]]:
+    """Record which line follows which one in calls of these code objects (0: the call ended) while the block runs."""
+    arcs: set[tuple[int, int]] = set()
+    wanted = frozenset(codes)
+
+    def on_call(frame: FrameType, event: str, arg: Any) -> Any:
+        if frame.f_code not in wanted:
+            return None
+        last = frame.f_lineno
+
+        def on_line(frame: FrameType, event: str, arg: Any) -> Any:
+            nonlocal last
+            if event in ("line", "return"):
+                line = frame.f_lineno if event == "line" else 0
+                arcs.add((last, line))
+                last = line
+            return on_line
+
+        return on_line
+
+    before = sys.gettrace()
+    threading.settrace(on_call)
+    sys.settrace(on_call)
+    try:
+        yield arcs
+    finally:
+        sys.settrace(before)
+        threading.settrace(before)
+
+
 @dataclass
 class Call:
     """One call that was seen, with copies of its arguments as they were when it began."""

@@ -43,6 +43,34 @@ def reads_of(source: Source, candidate: Candidate) -> Counter[str]:
     return Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
 
+def rewrites(source: Source, candidate: Candidate) -> bool:
+    """Whether an expression was replaced by another one: other functions are called, and something is read no longer.
+
+    Exchanging a variable, an operator or a function alone is a slip mended; all at once is a new formula that happens to
+    give what the tests ask for.
+    """
+    before, after = _around(source, candidate)
+    try:
+        old, new = parsing.parse(before), parsing.parse(after)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    old_calls, new_calls = _called(old), _called(new)
+    return bool(_read(old) - _read(new)) and bool(old_calls - new_calls) and bool(new_calls - old_calls)
+
+
+def _called(tree: ast.Module) -> Counter[str]:
+    return Counter(ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _read(tree: ast.Module) -> Counter[str]:
+    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return Counter(
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in functions
+    )
+
+
 def _around(source: Source, candidate: Candidate) -> tuple[str, str]:
     """The text that a candidate changes, before and after: the function where its edits lie in one, else the file."""
     node = source.functions.get(candidate.function.split(".<locals>.")[0])
