@@ -252,6 +252,25 @@ def test_stubs(body: str, is_stub: bool) -> None:
     assert (found is not None) is is_stub
 
 
+@pytest.mark.parametrize(
+    ("source", "test", "is_it"),
+    [
+        ("class A:\n    def render(self):\n        pass\n", "A().render()", True),
+        (
+            "class A:\n    def render(self):\n        pass\nclass B:\n    def render(self):\n        return 1\n",
+            "B().render()",
+            False,
+        ),
+        ("class A:\n    def close(self):\n        pass\n", "file.close()", False),
+        ("def close(a):\n    pass\n", "close(1)", True),
+        ("def count(a):\n    pass\n", "count(1)", True),
+    ],
+)
+def test_a_name_alone_does_not_say_that_a_stub_is_the_cause(source: str, test: str, is_it: bool) -> None:
+    found = stub.find_stub(failure(), {"m.py": source}, f"def test_x():\n    assert {test} == 1\n")
+    assert (found is not None) is is_it
+
+
 def test_a_stub_that_the_test_does_not_call_is_not_the_cause() -> None:
     source = "def parse(text):\n    pass\n"
     assert stub.find_stub(failure(), {"m.py": source}, "def test_x():\n    assert other('a') == 1\n") is None
