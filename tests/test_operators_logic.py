@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 from operator_twins import check, variants
 
+from pytest_selfheal.propose.search.context import Context
+from pytest_selfheal.propose.search.operators import compose
+from pytest_selfheal.propose.search.source import Source
+
 TWINS = [
     ("compare", "def f(a, b):\n    return a < b  # smaller", "def f(a, b):\n    return a <= b  # smaller"),
     ("compare", "def f(a, b):\n    return (a) is not (b)", "def f(a, b):\n    return (a) is (b)"),
@@ -201,3 +205,21 @@ def test_what_the_tests_expect_says_what_is_gathered() -> None:
 @pytest.mark.parametrize("kept", ["def f(a=None):\n    return a", "def f(a):\n    return a is None"])
 def test_nothing_is_composed_for_a_none_that_is_meant(kept: str) -> None:
     assert variants("compose", kept) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "meant"),
+    [
+        ("def f(xs):\n    best = None\n    for x in xs:\n        best = x\n    return best\n", True),
+        ("def f(xs):\n    best = None\n    if best is None:\n        return xs\n", True),
+        ("def f(xs):\n    best = None\n    return best\n", False),
+        ("def f(xs):\n    best = 0\n    for x in xs:\n        best = None\n    return best\n", False),
+    ],
+)
+def test_a_none_that_says_nothing_yet_counts_less(code: str, meant: bool) -> None:
+    source = Source("m.py", code)
+    region = source.region("f")
+    assert region is not None
+    drafts = list(compose.propose(region, Context.build([], {"m.py": source})))
+    assert drafts
+    assert all(draft.factor <= compose.SENTINEL for draft in drafts) is meant

@@ -47,6 +47,8 @@ CLIMB_QUANTUM = 48
 POOL = 40
 PAIRED = 250
 """The likeliest single edits, of which any two are tried together once all single ones have failed."""
+PAIRS_TURN = 4
+"""One batch in so many, while there is anything left to climb: what came nearer is the better start."""
 PAIRED_LENGTH = 24
 """Characters that an edit of a pair may put in or take away: two small slips, not two new pieces of code."""
 GAIN = 0.004
@@ -237,7 +239,7 @@ class Search:
         self._turn += 1
         # Every other batch climbs once that may pay: the rest of the single edits must not starve.
         pull = self._climb if climbing and (self._stream is None or self._turn % 2) else self._single
-        if self._stream is None and not self._found and self._turn % 2:
+        if self._stream is None and not self._found and self._turn % PAIRS_TURN == 0:
             pull = self._pairs
         tasks: list[Task] = []
         for candidate in pull(size):

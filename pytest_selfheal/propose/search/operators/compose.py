@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
@@ -21,6 +22,8 @@ from pytest_selfheal.propose.search.source import Region
 from pytest_selfheal.propose.search.unused import library_calls
 from pytest_selfheal.propose.search.values import arithmetic, of_two, read
 
+SENTINEL = 0.2
+"""What is left of a candidate's weight where the ``None`` looks meant."""
 _PLACES = frozenset(("argument", "assign", "iterable", "operand", "element"))
 
 
@@ -53,23 +56,31 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
     kinds = Kinds(region, context)
     leaves = [(n, kinds.variables.get(n, "any")) for n in region.names if n not in ("self", "cls", "_")]
     for node in holes:
-        assigned = _target(region, node)
-        known = [(name, kind) for name, kind in leaves if name != assigned]
-        yield from _updated(region, node, assigned, known)
-        yield from _patterns(region, node)
-        for text, level in of_two(known):
-            yield swap(region.source, node, text, "compose/two", level=level)
-        for text in library_calls(region, known):
-            yield swap(region.source, node, text, "compose/library", level=None)
-        if not wanted or wanted & {"number", "other"}:
-            for text in arithmetic(known):
-                yield swap(region.source, node, text, "compose/number")
-        ways = list(loops(region, context, known))
-        yield from (
-            _in_call(region, node, ways)
-            if _is_only_argument(region, node)
-            else _whole(region, node, ways, wanted, assigned)
-        )
+        drafts = _filled_in(region, context, node, leaves, wanted)
+        scale = SENTINEL if _is_sentinel(region, node) else 1.0
+        yield from drafts if scale == 1.0 else (replace(draft, factor=draft.factor * scale) for draft in drafts)
+
+
+def _filled_in(
+    region: Region, context: Context, node: ast.Constant, leaves: Sequence[tuple[str, Kind]], wanted: frozenset[str]
+) -> Iterator[Draft]:
+    assigned = _target(region, node)
+    known = [(name, kind) for name, kind in leaves if name != assigned]
+    yield from _updated(region, node, assigned, known)
+    yield from _patterns(region, node)
+    for text, level in of_two(known):
+        yield swap(region.source, node, text, "compose/two", level=level)
+    for text in library_calls(region, known):
+        yield swap(region.source, node, text, "compose/library", level=None)
+    if not wanted or wanted & {"number", "other"}:
+        for text in arithmetic(known):
+            yield swap(region.source, node, text, "compose/number")
+    ways = list(loops(region, context, known))
+    yield from (
+        _in_call(region, node, ways)
+        if _is_only_argument(region, node)
+        else _whole(region, node, ways, wanted, assigned)
+    )
 
 
 def _holes(region: Region, wanted: frozenset[str]) -> Iterator[ast.Constant]:
@@ -92,6 +103,21 @@ def _holes(region: Region, wanted: frozenset[str]) -> Iterator[ast.Constant]:
 def _is_only_argument(region: Region, node: ast.AST) -> bool:
     up = region.source.parent(node)
     return isinstance(up, ast.Call) and up.args == [node] and not up.keywords
+
+
+def _is_sentinel(region: Region, node: ast.Constant) -> bool:
+    """Whether it says "nothing yet": the variable is compared with ``None``, or gets its value elsewhere."""
+    name = _target(region, node)
+    stores = [n for n in region.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
+    first = min((n.lineno for n in stores), default=0)
+    asked = any(
+        isinstance(n, ast.Compare)
+        and isinstance(n.left, ast.Name)
+        and n.left.id == name
+        and any(isinstance(c, ast.Constant) and c.value is None for c in n.comparators)
+        for n in region.nodes
+    )
+    return bool(name) and (asked or (len(stores) > 1 and first == node.lineno))
 
 
 def _target(region: Region, node: ast.AST) -> str:
