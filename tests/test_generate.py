@@ -9,7 +9,7 @@ import pytest
 
 from pytest_selfheal.propose.search.candidate import Candidate, Draft, Edit, apply, compose, overlap, trimmed
 from pytest_selfheal.propose.search.context import Context
-from pytest_selfheal.propose.search.generate import generate, neighbours
+from pytest_selfheal.propose.search.generate import finish, generate, neighbours
 from pytest_selfheal.propose.search.operators import FAMILIES, Family
 from pytest_selfheal.propose.search.priors import Priors, load
 from pytest_selfheal.propose.search.search import is_small, pairs
@@ -255,3 +255,18 @@ def test_edits_of_one_place_or_of_two_functions_are_no_pair() -> None:
 )
 def test_only_small_edits_are_paired(candidate: Candidate, expected: bool) -> None:
     assert is_small(candidate) is expected
+
+
+@pytest.mark.parametrize(
+    ("code", "old", "new", "made"),
+    [
+        ("def f(x):\n    return x is None\n", "x is", "type(x)", False),
+        ("def f(x):\n    return (x) != None\n", "x) !=", "str(x)", False),
+        ("def f(x):\n    return x is None\n", "x is", "x.get(1)", True),
+        ("def f(x):\n    return x is True\n", "x is", "bool(x)", True),
+    ],
+)
+def test_what_is_never_none_is_not_compared_with_it(code: str, old: str, new: str, made: bool) -> None:
+    start = code.index(old)
+    found = finish(Source("m.py", code), Draft((Edit(start, start + 1, new),), "a/b", ""), 1.0)
+    assert (found is not None) is made

@@ -223,3 +223,18 @@ def test_a_none_that_says_nothing_yet_counts_less(code: str, meant: bool) -> Non
     drafts = list(compose.propose(region, Context.build([], {"m.py": source})))
     assert drafts
     assert all(draft.factor <= compose.SENTINEL for draft in drafts) is meant
+
+
+@pytest.mark.parametrize(
+    ("code", "never"),
+    [
+        ("def f(x):\n    return x == 'BEGIN'\n", "x >= 'BEGIN'"),
+        ("def f(x):\n    return 'a' != x\n", "'a' < x"),
+        ("def f(c):\n    return c in '<>'\n", "c == '<>'"),
+        ("def f(c):\n    return c not in (1, 2)\n", "c != (1, 2)"),
+    ],
+)
+def test_comparisons_that_nobody_means_are_not_made(code: str, never: str) -> None:
+    found = variants("compare", code)
+    assert found
+    assert not [text for text in found if never in text]

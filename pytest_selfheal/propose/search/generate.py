@@ -190,11 +190,22 @@ def finish(source: Source, draft: Draft, weight: float) -> Candidate | None:
         return None
     if any(source.breaks_string(e.start, e.end, e.text) for e in edits):
         return None
+    if any(_never_none(source.text, e) for e in edits):
+        return None
     at = draft.at if draft.at >= 0 else edits[0].start
     function, body_only = _where(source, edits)
     return Candidate(
         source.path, edits, draft.key, min(weight, 1.0), source.line_of(at), function, draft.description, body_only
     )
+
+
+_VALUE = re.compile(r"(?:type|str|int|float|bool|len|list|tuple|set|dict|repr|sorted|sum|abs)\(.*\)\Z", re.S)
+_ASKED = re.compile(r"\)*\s*(?:is|is\s+not|==|!=)\s+None\b")
+
+
+def _never_none(text: str, edit: Edit) -> bool:
+    """Whether the edit makes a test for ``None`` of something that never is: that decides nothing any more."""
+    return bool(_VALUE.match(edit.text)) and bool(_ASKED.match(text, edit.end))
 
 
 def _where(source: Source, edits: Iterable[Edit]) -> tuple[str, bool]:

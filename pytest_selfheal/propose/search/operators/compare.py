@@ -43,11 +43,24 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         for op, right in zip(node.ops, node.comparators, strict=True):
             old = _TEXT[type(op)]
             place = token(source, source.span(left)[1], source.span(right)[0], _PATTERN[old])
-            left = right
+            sides, left = (left, right), right
             if place is None:
                 continue
             for kind in _SWAPS[type(op)]:
+                if _is_odd(kind, type(op), *sides):
+                    continue
                 new = _TEXT[kind]
                 yield Draft(
                     (Edit(*place, new),), f"compare/{type(op).__name__}>{kind.__name__}", f"replace {old} with {new}"
                 )
+
+
+def _is_odd(new: type[ast.cmpop], old: type[ast.cmpop], left: ast.expr, right: ast.expr) -> bool:
+    """What nobody means: texts put in order to tell whether they are equal, a thing that equals the collection it may be in."""
+    if old in (ast.Eq, ast.NotEq) and new in (ast.Lt, ast.LtE, ast.Gt, ast.GtE):
+        return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (left, right))
+    if old in (ast.In, ast.NotIn):
+        if isinstance(right, ast.Constant) and isinstance(right.value, str):
+            return len(right.value) > 1 and new in (ast.Eq, ast.NotEq)
+        return isinstance(right, (ast.Tuple, ast.List, ast.Set, ast.Dict)) and new in (ast.Eq, ast.NotEq)
+    return False
