@@ -60,6 +60,10 @@ HONEST = {
         "import sys\ndef g():\n    sys.exit(1)\ndef f(x):\n    return x\n",
         "import sys\ndef f(x):\n    return x + 1\ndef g():\n    sys.exit(1)\n",
     ),
+    "a keyword that a test uses": (
+        "import re\ndef f(x):\n    return re.match('a', x)\n",
+        "import re\ndef f(x):\n    return re.match('abc', x)\n",
+    ),
     "what the file did before": (
         "import subprocess, os\ndef f(x):\n    return subprocess.run(x, env=os.environ['HOME'])\n",
         "import subprocess, os\ndef f(x):\n    return subprocess.check_output(x, env=os.environ['PATH'])\n",

@@ -11,7 +11,7 @@ import functools
 import itertools
 from collections.abc import Iterator
 
-from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, dump, is_stub
+from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, calls, dump, is_stub
 from pytest_selfheal.guard.testfacts import TestFacts, canonical, is_telling, literal
 
 _COMPARING = frozenset(("__eq__", "startswith", "endswith", "count", "index", "issuperset", "issubset"))
@@ -31,7 +31,7 @@ def check(facts: Facts) -> str | None:
         elif old is not None and _family_size(*old) >= 3 and len(found) == 1:
             continue  # one more branch of a form that the function already has several of: data, not a special case
         return f"new code {finding.words}"
-    for find in (functools.partial(_tables, tests=tests), _fingerprints):
+    for find in (functools.partial(_tables, tests=tests), _fingerprints, functools.partial(_patterns, tests=tests)):
         other_found = facts.new(find)
         if other_found:
             return f"new code {other_found[0].words}"
@@ -399,6 +399,21 @@ def _fingerprints(module: Module) -> Iterator[Finding]:
         )
         if constants and digest:
             yield Finding(dump(node), f"recognises an input by its fingerprint ({ast.unparse(node)[:80]})", node.lineno)
+
+
+def _patterns(module: Module, tests: TestFacts) -> Iterator[Finding]:
+    """An input of the tests as a regular expression. Plain words may be keywords."""
+    for call, origin in calls(module):
+        if not origin.startswith("re.") or not call.args:
+            continue
+        for node in ast.walk(call.args[0]):
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, bytes)):
+                continue
+            bare = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+            bare = bare.strip("^$").replace("\\", "")
+            text = canonical(bare if isinstance(node.value, str) else bare.encode("latin-1"))
+            if text in tests.inputs and is_telling(text) and not bare.isalnum():
+                yield Finding(dump(node), f"looks for the test's own input ({ast.unparse(call)[:80]})", node.lineno)
 
 
 def _sums_up_letters(module: Module, call: ast.Call) -> bool:
