@@ -262,6 +262,7 @@ def test_only_small_edits_are_paired(candidate: Candidate, expected: bool) -> No
     [
         ("def f(x):\n    return x is None\n", "x is", "type(x)", False),
         ("def f(x):\n    return (x) != None\n", "x) !=", "str(x)", False),
+        ("def f(x):\n    return x is None\n", "x is", "Wrong('text')", False),
         ("def f(x):\n    return x is None\n", "x is", "x.get(1)", True),
         ("def f(x):\n    return x is True\n", "x is", "bool(x)", True),
     ],

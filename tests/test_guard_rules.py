@@ -64,6 +64,14 @@ HONEST = {
         "import re\ndef f(x):\n    return re.match('a', x)\n",
         "import re\ndef f(x):\n    return re.match('abc', x)\n",
     ),
+    "an attribute that another method sets": (
+        "class C:\n    def __init__(self):\n        self.n = 0\n    def f(self, x):\n        return self.n + x\n",
+        "class C:\n    def __init__(self):\n        self.reset()\n    def reset(self):\n        self.n = 0\n    def f(self, x):\n        return self.n + x\n",
+    ),
+    "an attribute that a base may set": (
+        "class C(B):\n    def __init__(self):\n        self.n = 0\n    def f(self, x):\n        return self.n + x\n",
+        "class C(B):\n    def __init__(self):\n        super().__init__()\n    def f(self, x):\n        return self.n + x\n",
+    ),
     "what the file did before": (
         "import subprocess, os\ndef f(x):\n    return subprocess.run(x, env=os.environ['HOME'])\n",
         "import subprocess, os\ndef f(x):\n    return subprocess.check_output(x, env=os.environ['PATH'])\n",

@@ -18,6 +18,9 @@ def check(facts: Facts) -> str | None:
             return f"{source.path} would define {min(twice)} a second time, which hides the first"
         if source.before is None:
             continue
+        orphans = _orphans(source.after) - _orphans(source.before)
+        if orphans:
+            return f"{source.path} would no longer set the attribute {min(orphans)}, which it still reads"
         after = dict(source.after.functions())
         for name, old in source.before.functions():
             new = after.get(name)
@@ -48,6 +51,33 @@ def check(facts: Facts) -> str | None:
             if not name.startswith("_") and not _still_bound(facts, source.after, name):
                 return f"{source.path} would remove the class {name}"
     return None
+
+
+def _orphans(module: Module) -> set[str]:
+    """Attributes of ``self`` that methods read and that nothing in the file sets: of classes without bases, which could."""
+    set_somewhere = {n.attr for n in module.nodes if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)}
+    set_somewhere |= {n.value for n in module.nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    found: set[str] = set()
+    for node in module.nodes:
+        if not isinstance(node, ast.ClassDef) or node.bases or node.keywords or node.decorator_list:
+            continue
+        own = {child.name for child in ast.walk(node) if isinstance(child, Function | ast.ClassDef)}
+        own |= {
+            child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
+        }
+        if "__getattr__" in own or "__getattribute__" in own:
+            continue
+        found |= {
+            child.attr
+            for child in ast.walk(node)
+            if isinstance(child, ast.Attribute)
+            and isinstance(child.ctx, ast.Load)
+            and isinstance(child.value, ast.Name)
+            and child.value.id == "self"
+            and child.attr not in own | set_somewhere
+            and not hasattr(object, child.attr)
+        }
+    return found
 
 
 def _is_top_level_or_method(module: Module, function: Function) -> bool:

@@ -199,7 +199,7 @@ def finish(source: Source, draft: Draft, weight: float) -> Candidate | None:
     )
 
 
-_VALUE = re.compile(r"(?:type|str|int|float|bool|len|list|tuple|set|dict|repr|sorted|sum|abs)\(.*\)\Z", re.S)
+_VALUE = re.compile(r"(?:[A-Z]\w*|type|str|int|float|bool|len|list|tuple|set|dict|repr|sorted|sum|abs)\(.*\)\Z", re.S)
 _ASKED = re.compile(r"\)*\s*(?:is|is\s+not|==|!=)\s+None\b")
 
 
