@@ -76,6 +76,12 @@ def evens(limit: int):
             yield n
 
 
+def every(step: int, items: list[int]):
+    if step < 1:
+        raise ValueError("step must be positive")
+    yield from items[::step]
+
+
 def endless(start: int):
     while True:
         yield start
@@ -199,6 +205,7 @@ NAMES = [
     "parse",
     "drop_first",
     "evens",
+    "every",
     "endless",
     "later",
     "cached",
@@ -279,6 +286,12 @@ def test_generators_coroutines_and_caches(found: dict[str, Found]) -> None:
     assert calls(found["later"])[0].startswith("asyncio.run(later(")
     assert found["cached"].cases
     assert calls(found["endless"])[0].startswith("list(itertools.islice(endless(")
+
+
+def test_a_generator_that_raises_is_gone_through(found: dict[str, Found]) -> None:
+    raising = [case for case in found["every"].cases if case.kind == "raises"]
+    assert raising
+    assert all(calls_of(case).startswith("list(every(") for case in raising)
 
 
 @pytest.mark.parametrize(

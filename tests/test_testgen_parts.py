@@ -235,6 +235,17 @@ def test_like_cases_become_a_table_with_ids_that_say_what_they_pin() -> None:
     assert "assert clamp(p0, p1) == expected" in text
 
 
+def test_arguments_of_a_function_that_came_back_keep_their_names() -> None:
+    def chained(low: str, value: str) -> Case:
+        called = Input((Argument("low", low), Argument("()value", value)), levels=1)
+        imports = frozenset({("shop", "clamp")})
+        return Case(called, "clamp({0})({1})", "value", "1", imports=imports, fails_before=True)
+
+    text = written(chained("1", "2"), chained("3", "4"))
+    assert '("low", "value", "expected")' in text
+    assert "assert clamp(low)(value) == expected" in text
+
+
 def test_a_lone_case_becomes_a_plain_assert() -> None:
     text = written(case("5"))
     assert "parametrize" not in text

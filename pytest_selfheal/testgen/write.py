@@ -184,7 +184,7 @@ def _single(subject: Subject, name: str, case: Case, width: int) -> str:
 
 
 def _variable(case: Case, number: int, subject: Subject) -> str:
-    name = case.input.arguments[number].name.lstrip("*")
+    name = case.input.arguments[number].name.lstrip("*()")
     if name == "self":
         name = _snake(subject.qualname.rpartition(".")[0])
     return name if name.isidentifier() else f"argument_{number}"

@@ -147,7 +147,8 @@ class Evaluator:
                     if inspect.iscoroutine(value):
                         value = asyncio.run(value)
                     if hasattr(value, "__next__"):
-                        iterated, value = True, list(itertools.islice(value, MAX_ITEMS + 1))
+                        iterated = True  # also where going through it raises
+                        value = list(itertools.islice(value, MAX_ITEMS + 1))
                 finally:
                     sys.settrace(before)
                     self._timer.stop()
@@ -156,7 +157,7 @@ class Evaluator:
         except Forbidden as error:
             return Answer("impure", f"impure: {error}", reason=f"it {error}")
         except BaseException as error:
-            return Answer("raises", f"raises {type(error).__name__}", error=error)
+            return Answer("raises", f"raises {type(error).__name__}", error=error, iterated=iterated)
         endless = iterated and len(value) > MAX_ITEMS
         if endless:
             value = value[:FIRST_ITEMS]
