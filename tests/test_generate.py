@@ -12,7 +12,7 @@ from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.generate import finish, generate, neighbours
 from pytest_selfheal.propose.search.operators import FAMILIES, Family
 from pytest_selfheal.propose.search.priors import Priors, load
-from pytest_selfheal.propose.search.search import is_small, pairs
+from pytest_selfheal.propose.search.search import Search, is_small, pairs
 from pytest_selfheal.propose.search.source import Region, Source
 from pytest_selfheal.types import Suspect
 
@@ -271,3 +271,11 @@ def test_what_is_never_none_is_not_compared_with_it(code: str, old: str, new: st
     start = code.index(old)
     found = finish(Source("m.py", code), Draft((Edit(start, start + 1, new),), "a/b", ""), 1.0)
     assert (found is not None) is made
+
+
+def test_pairs_that_compile_to_known_code_do_not_hide_the_others() -> None:
+    search = object.__new__(Search)
+    search._paired = None
+    search._small = [(0.5, n, small(3 * n, 0.5)) for n in range(8)]
+    # An empty batch ends the search, so that a batch must be able to look at all of them.
+    assert len(list(search._pairs(1))) == 28

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_selfheal import parsing
 from pytest_selfheal.propose.search.candidate import Edit, apply
+from pytest_selfheal.propose.search.source import Source
 
 Arc = tuple[int, int]
 """From one line to the next one that ran in the same call; to 0 where the call ended."""
@@ -35,25 +35,15 @@ class Decision:
 
 def decisions(text: str, edits: Sequence[Edit]) -> list[Decision]:
     """Those of ``text`` after ``edits`` whose test an edit touches or brings in; none where the outcome shows on no line."""
-    after = apply(text, edits)
     try:
-        tree = parsing.parse(after)
+        source = Source("", apply(text, edits))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     touched = list(_written(edits))
-    starts = [0]
-    for line in after.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    lines = after.splitlines()
-
-    def offset(line: int, column: int) -> int:
-        return starts[line - 1] + len(lines[line - 1].encode("utf-8")[:column].decode("utf-8", "replace"))
-
     found = []
-    for node in ast.walk(tree):
+    for node in ast.walk(source.tree):
         if isinstance(node, (ast.If, ast.While)) and node.body[0].lineno > (node.test.end_lineno or node.test.lineno):
-            start = offset(node.test.lineno, node.test.col_offset)
-            end = offset(node.test.end_lineno or node.test.lineno, node.test.end_col_offset or 0)
+            start, end = source.span(node.test)
             if any(a <= end and b >= start for a, b in touched):
                 found.append(Decision(node.test.lineno, node.test.end_lineno or node.test.lineno, node.body[0].lineno))
     return found

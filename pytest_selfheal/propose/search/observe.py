@@ -29,6 +29,19 @@ class Trace:
 
 
 @contextmanager
+def _following(on_call: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
+    """With this trace function, in all threads; then with the one from before again."""
+    before = sys.gettrace()
+    threading.settrace(on_call)
+    sys.settrace(on_call)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+        threading.settrace(before)
+
+
+@contextmanager
 def tracing(paths: Callable[[str], bool]) -> Iterator[Trace]:
     """Record lines of files that ``paths`` accepts (by ``co_filename``) while the block runs."""
     trace = Trace()
@@ -62,14 +75,8 @@ def tracing(paths: Callable[[str], bool]) -> Iterator[Trace]:
 
         return on_line
 
-    before = sys.gettrace()
-    threading.settrace(on_call)
-    sys.settrace(on_call)
-    try:
+    with _following(on_call):
         yield trace
-    finally:
-        sys.settrace(before)
-        threading.settrace(before)
 
 
 @contextmanager
@@ -93,14 +100,8 @@ def stepping(codes: Iterable[CodeType]) -> Iterator[set[tuple[int, int]]]:
 
         return on_line
 
-    before = sys.gettrace()
-    threading.settrace(on_call)
-    sys.settrace(on_call)
-    try:
+    with _following(on_call):
         yield arcs
-    finally:
-        sys.settrace(before)
-        threading.settrace(before)
 
 
 @dataclass

@@ -300,12 +300,15 @@ class Search:
                 yield candidate
 
     def _pairs(self, size: int) -> Iterator[Candidate]:
-        """Any two of the small edits at once, the likeliest first: two slips need not show one by one."""
+        """Any two of the small edits at once, the likeliest first: two slips need not show one by one.
+
+        All that are left, not a portion: many compile to what was tried, and an empty batch ends the search.
+        """
         if self._paired is None:
             small = [candidate for _, _, candidate in sorted(self._small, reverse=True)]
             self._small = []
             self._paired = pairs(small)
-        return itertools.islice(self._paired, 4 * size)
+        return self._paired
 
     def _compile(self, candidate: Candidate) -> Task | None:
         """The candidate ready for the screen; ``None`` when it is no Python, a duplicate, or for the slow path."""

@@ -175,7 +175,7 @@ class Gatherer:
         try:
             expected = renderer.render(answer.value)
         except Unrenderable as reason:
-            if results.is_function(answer.value):
+            if results.is_function(answer.value) and len(self._called_next) < MAX_TRIED:
                 self._called_next += self._seeds.calls_of(given, answer.value)
             return self.drop(f"its result is {reason}")
         approximate = _inexact(answer.value)

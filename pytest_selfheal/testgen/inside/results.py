@@ -43,7 +43,7 @@ _Column = tuple[str, Sequence[Option]]
 
 
 def _columns(result: Callable[..., Any], body: ast.AST | None, by_hint: ByHint) -> list[_Column]:
-    """Names and options of the parameters that have to be given; two of any kind where nobody can say."""
+    """Names and options of the parameters that have to be given; one of any kind where nobody can say."""
     try:
         parameters = list(inspect.signature(result).parameters.values())
     except (TypeError, ValueError):

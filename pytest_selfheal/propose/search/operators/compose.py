@@ -15,7 +15,7 @@ from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.kinds import Kind, Kinds, of_value
 from pytest_selfheal.propose.search.loops import OF_NUMBERS, OF_ROWS, OF_TEXTS, Loop, filled, loops
-from pytest_selfheal.propose.search.operators.edit import swap
+from pytest_selfheal.propose.search.operators.edit import swap, target_of
 from pytest_selfheal.propose.search.operators.role import role
 from pytest_selfheal.propose.search.precedence import ATOM
 from pytest_selfheal.propose.search.source import Region
@@ -64,7 +64,7 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
 def _filled_in(
     region: Region, context: Context, node: ast.Constant, leaves: Sequence[tuple[str, Kind]], wanted: frozenset[str]
 ) -> Iterator[Draft]:
-    assigned = _target(region, node)
+    assigned = target_of(region.source, node)
     known = [(name, kind) for name, kind in leaves if name != assigned]
     yield from _updated(region, node, assigned, known)
     yield from _patterns(region, node)
@@ -107,7 +107,7 @@ def _is_only_argument(region: Region, node: ast.AST) -> bool:
 
 def _is_sentinel(region: Region, node: ast.Constant) -> bool:
     """Whether it says "nothing yet": the variable is compared with ``None``, or gets its value elsewhere."""
-    name = _target(region, node)
+    name = target_of(region.source, node)
     stores = [n for n in region.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
     first = min((n.lineno for n in stores), default=0)
     asked = any(
@@ -118,12 +118,6 @@ def _is_sentinel(region: Region, node: ast.Constant) -> bool:
         for n in region.nodes
     )
     return bool(name) and (asked or (len(stores) > 1 and first == node.lineno))
-
-
-def _target(region: Region, node: ast.AST) -> str:
-    up = region.source.parent(node)
-    targets = up.targets if isinstance(up, ast.Assign) else [getattr(up, "target", None)]
-    return next((target.id for target in targets if isinstance(target, ast.Name)), "")
 
 
 def _updated(region: Region, node: ast.Constant, assigned: str, leaves: Sequence[tuple[str, Kind]]) -> Iterator[Draft]:

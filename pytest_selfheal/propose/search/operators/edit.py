@@ -85,6 +85,13 @@ def swap(source: Source, node: ast.expr, text: str, key: str, factor: float = 1.
     )
 
 
+def target_of(source: Source, node: ast.AST) -> str:
+    """The variable that gets the expression's value; empty where it goes elsewhere."""
+    up = source.parent(node)
+    targets = up.targets if isinstance(up, ast.Assign) else [getattr(up, "target", None)]
+    return next((target.id for target in targets if isinstance(target, ast.Name)), "")
+
+
 def part(source: Source, node: ast.expr, inside: ast.expr) -> str:
     """Text of a sub-expression; in parentheses when it spans lines that only stand because of its surroundings."""
     text = source.segment(node)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.kinds import COLLECTIONS, NUMBERS, Kind, Kinds
-from pytest_selfheal.propose.search.operators.edit import swap
+from pytest_selfheal.propose.search.operators.edit import swap, target_of
 from pytest_selfheal.propose.search.operators.role import role
 from pytest_selfheal.propose.search.precedence import ATOM
 from pytest_selfheal.propose.search.source import Region
@@ -75,7 +75,7 @@ def _filled(region: Region, leaves: list[tuple[str, Kind]]) -> Iterator[Draft]:
         place = role(source, node)
         if place not in _PLACES or isinstance(source.parent(node), ast.keyword | ast.arguments):
             continue
-        target = _target(region, node)
+        target = target_of(region.source, node)
         for name, _ in leaves:
             if name != target:
                 yield swap(source, node, name, f"placeholder/name/{place}", level=ATOM)
@@ -109,12 +109,6 @@ def _pairs(a: str, first: Kind, b: str, second: Kind) -> Iterator[tuple[str, int
         yield f"{a}.index({b})", ATOM
     if first in ("str", "any") and second in ("str", "any"):
         yield f"{a}.split({b})", ATOM
-
-
-def _target(region: Region, node: ast.AST) -> str:
-    up = region.source.parent(node)
-    targets = up.targets if isinstance(up, ast.Assign) else [getattr(up, "target", None)]
-    return next((target.id for target in targets if isinstance(target, ast.Name)), "")
 
 
 def _missing(region: Region, leaves: list[tuple[str, Kind]]) -> Iterator[Draft]:
