@@ -11,11 +11,11 @@ import functools
 import itertools
 from collections.abc import Iterator
 
-from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, calls, dump, is_stub
+from pytest_selfheal.guard.facts import Facts, Finding, Function, Module, dump, is_stub
+from pytest_selfheal.guard.marks import fingerprints, method_of, patterns
 from pytest_selfheal.guard.testfacts import TestFacts, canonical, is_telling, literal
 
 _COMPARING = frozenset(("__eq__", "startswith", "endswith", "count", "index", "issuperset", "issubset"))
-_DIGESTS = ("hashlib", "zlib.crc32", "zlib.adler32", "binascii", "builtins.hash", "base64", "builtins.int.from_bytes")
 
 
 def check(facts: Facts) -> str | None:
@@ -31,7 +31,7 @@ def check(facts: Facts) -> str | None:
         elif old is not None and _family_size(*old) >= 3 and len(found) == 1:
             continue  # one more branch of a form that the function already has several of: data, not a special case
         return f"new code {finding.words}"
-    for find in (functools.partial(_tables, tests=tests), _fingerprints, functools.partial(_patterns, tests=tests)):
+    for find in (functools.partial(_tables, tests=tests), fingerprints, functools.partial(patterns, tests=tests)):
         other_found = facts.new(find)
         if other_found:
             return f"new code {other_found[0].words}"
@@ -165,7 +165,7 @@ def _recognised(module: Module, test: ast.expr, tests: TestFacts) -> list[str]:
                     if met and len(met) * 2 >= len(texts):
                         found += met
             found += _narrow_range(node, tests)
-        elif isinstance(node, ast.Call) and _method(node) in _COMPARING and len(node.args) == 1:
+        elif isinstance(node, ast.Call) and method_of(node) in _COMPARING and len(node.args) == 1:
             text = literal(node.args[0])
             if text is not None and text in tests.inputs and len(text) > 4:
                 found.append(text)
@@ -270,7 +270,7 @@ def _pieces(module: Module, tests: TestFacts) -> Iterator[Finding]:
     """Letters of a text that tests pass in, exchanged one by one (``.replace("Tea", "tea")``)."""
     texts = [text for text in tests.inputs if text[:1] in "'\""]
     for call, name in module.calls:
-        if len(call.args) < 2 or not (_method(call) == "replace" or name in ("re.sub", "re.subn")):
+        if len(call.args) < 2 or not (method_of(call) == "replace" or name in ("re.sub", "re.subn")):
             continue
         piece = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
         if isinstance(piece, str) and any(map(str.isalpha, piece)) and any(piece in text for text in texts):
@@ -375,52 +375,3 @@ def _family_size(module: Module, function: Function) -> int:
         and literal(node.test.comparators[0]) is not None
         and any(literal(value) is not None for value in _results(node.body)[0])
     )
-
-
-# ------------------------------------------------------------------------------------------------------ fingerprints
-
-
-def _fingerprints(module: Module) -> Iterator[Finding]:
-    """Inputs recognised by a digest or checksum."""
-    for node in module.nodes:
-        if not isinstance(node, ast.Compare):
-            continue
-        sides = [node.left, *node.comparators]
-        constants = [side.value for side in sides if isinstance(side, ast.Constant)]
-        digest = any(
-            isinstance(call, ast.Call)
-            and (
-                module.origin(call.func).startswith(_DIGESTS)
-                or _method(call) in ("hexdigest", "digest")
-                or _sums_up_letters(module, call)
-            )
-            for side in sides
-            for call in ast.walk(side)
-        )
-        if constants and digest:
-            yield Finding(dump(node), f"recognises an input by its fingerprint ({ast.unparse(node)[:80]})", node.lineno)
-
-
-def _patterns(module: Module, tests: TestFacts) -> Iterator[Finding]:
-    """An input of the tests as a regular expression. Plain words may be keywords."""
-    for call, origin in calls(module):
-        if not origin.startswith("re.") or not call.args:
-            continue
-        for node in ast.walk(call.args[0]):
-            if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, bytes)):
-                continue
-            bare = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
-            bare = bare.strip("^$").replace("\\", "")
-            text = canonical(bare if isinstance(node.value, str) else bare.encode("latin-1"))
-            if text in tests.inputs and is_telling(text) and not bare.isalnum():
-                yield Finding(dump(node), f"looks for the test's own input ({ast.unparse(call)[:80]})", node.lineno)
-
-
-def _sums_up_letters(module: Module, call: ast.Call) -> bool:
-    """``sum(map(ord, text))``: one number for a whole text."""
-    whole = module.origin(call.func) in ("builtins.sum", "functools.reduce", "math.prod")
-    return whole and any(isinstance(node, ast.Name) and node.id == "ord" for node in ast.walk(call))
-
-
-def _method(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
