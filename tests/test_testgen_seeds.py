@@ -103,6 +103,19 @@ def opened(handle):
     return handle.acquire() + handle.width
 
 
+class Lazy:
+    @property
+    def part(self):
+        raise ImportError("not installed")
+
+
+LAZY = Lazy()
+
+
+def lazily(text):
+    return LAZY.part(text)
+
+
 def joiners(label):
     return [c for c in label if ord(c) == 0x200D]
 '''
@@ -186,3 +199,7 @@ def test_no_stand_in_where_a_plain_value_does_or_where_methods_are_needed(
 def test_a_character_that_the_body_asks_for_by_its_number_is_a_landmark(seeds: dict[str, Seeds]) -> None:
     assert chr(0x200D) in seeds["joiners"].clues.landmarks(frozenset(), None)
     assert chr(0x200D) not in seeds["area"].clues.landmarks(frozenset(), None)
+
+
+def test_what_cannot_be_looked_at_is_no_example(seeds: dict[str, Seeds]) -> None:
+    assert seeds["lazily"].clues.examples() == ()

@@ -213,7 +213,10 @@ def _is(node: ast.AST, name: str) -> bool:
 def _resolved(node: ast.AST, space: Mapping[str, Any]) -> Any:
     """The function or class of the project or of a library that the node names; not one of the language."""
     if isinstance(node, ast.Attribute):
-        return getattr(_resolved(node.value, space), node.attr, None)
+        try:
+            return getattr(_resolved(node.value, space), node.attr, None)
+        except Exception:  # a property or a lazy module that cannot give it now
+            return None
     return space.get(node.id) if isinstance(node, ast.Name) else None
 
 
