@@ -53,6 +53,8 @@ class Context:
     """Function → variable → reprs of values seen while the failing tests ran."""
     messages: tuple[str, ...] = ()
     """``Type: message`` of the failures' exceptions."""
+    shares: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    """File → line → share of the tests that run it which fail; lines that no passing test runs are left out."""
     calls: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
     """Function name → positional argument values of the tests' calls that are plain literals."""
 
@@ -73,9 +75,13 @@ class Context:
         sources: Mapping[str, Source],
         tests: Sequence[str] = (),
         observed: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
+        wanting: Sequence[str] | None = None,
+        shares: Mapping[str, Mapping[int, float]] | None = None,
     ) -> Context:
-        """Gather all of it; ``tests`` is the failing tests' source text."""
+        """Gather all of it; ``tests`` is text of the failing tests and around them, ``wanting`` of their functions alone."""
         expected, inputs, wanted, calls = _from_tests(tests)
+        if wanting is not None:  # what another test of the file wants raised is nothing that these want
+            wanted = _from_tests(wanting)[2]
         docs = [doc for source in sources.values() for doc in _docstrings(source.tree)]
         messages = tuple(dict.fromkeys(f"{r.exception}: {r.message}" for f in failures for r in f.chain))
         words = {w.lower() for text in (*docs, *messages, *tests) for w in re.findall(r"[A-Za-z]{3,}", text[:20_000])}
@@ -103,6 +109,7 @@ class Context:
             ),
             observed=seen,
             messages=messages,
+            shares=shares or {},
             calls={name: tuple(rows) for name, rows in calls.items()},
         )
 

@@ -6,6 +6,7 @@ configuration and answers in messages: ``ready``, ``patches`` (plausible ones, b
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import os
@@ -30,7 +31,7 @@ from pytest_selfheal.propose.search.examples import of_function
 from pytest_selfheal.propose.search.files import Files
 from pytest_selfheal.propose.search.fork import Usage, peak_memory
 from pytest_selfheal.propose.search.fresh_import import FreshImport
-from pytest_selfheal.propose.search.generate import generate, neighbours
+from pytest_selfheal.propose.search.generate import generate, neighbours, slip_factor
 from pytest_selfheal.propose.search.harness import Harness
 from pytest_selfheal.propose.search.orders import Orders
 from pytest_selfheal.propose.search.repair_direct import direct
@@ -39,7 +40,7 @@ from pytest_selfheal.propose.search.search import Budget, Plausible, Search
 from pytest_selfheal.propose.search.slow import Zygote
 from pytest_selfheal.propose.search.smells import doubt_of, reads_of, rewrites
 from pytest_selfheal.propose.search.source import Source
-from pytest_selfheal.propose.search.suspects import executed_files, suspects
+from pytest_selfheal.propose.search.suspects import executed_files, shares, suspects
 from pytest_selfheal.propose.search.swap import LiveFunctions, State
 from pytest_selfheal.types import Suspect
 
@@ -185,14 +186,22 @@ class Engine:
         self, harness: Harness, live: LiveFunctions, sources: dict[str, Source], texts: dict[str, str]
     ) -> Search:
         absolute = {path: self.files.absolute(path) for path in sources}
-        context = Context.build(self.diagnosis.failures, sources, _test_texts(harness, texts))
+        failing, passing = [test.trace for test in harness.failing], [test.trace for test in harness.passing]
+        context = Context.build(
+            self.diagnosis.failures,
+            sources,
+            _test_texts(harness, texts),
+            wanting=_functions(harness, texts),
+            shares=shares(failing, passing, absolute),
+        )
         places = suspects(
-            [test.trace for test in harness.failing],
-            [test.trace for test in harness.passing],
+            failing,
+            passing,
             self.diagnosis.suspects,
             sources,
             absolute,
             [nodeid.rpartition("::")[2] for nodeid in self.diagnosis.nodeids],
+            context.messages,
         )
         slow = FreshImport(
             _ZYGOTES[0],
@@ -218,6 +227,7 @@ class Engine:
             lambda candidate: neighbours(sources[candidate.path], candidate, context),
             slow,
             self.budget,
+            lambda candidate: self._doubtful(candidate, context),
         )
 
     def _screener(self, harness: Harness, live: LiveFunctions, paths: set[str]) -> Screener:
@@ -254,6 +264,12 @@ class Engine:
         name = candidate.function.rpartition(".")[2]
         frames = [frame for failure in self.diagnosis.failures for link in failure.chain for frame in link.frames]
         return any(frame.function.rpartition(".")[2] == name for frame in frames)
+
+    def _doubtful(self, candidate: Candidate, context: Context) -> bool:
+        """A slip on a line that passing tests run, or what reads oddly: something else is likelier to be missing."""
+        return (
+            slip_factor(candidate.operator, candidate.path, candidate.line, context) < 1 or self._doubt(candidate) < 1
+        )
 
     def _doubt(self, candidate: Candidate) -> float:
         """What a reader would think of it."""
@@ -340,5 +356,16 @@ def _test_texts(harness: Harness, texts: dict[str, str]) -> list[str]:
                 text = inspect.getsource(function)
             except (OSError, TypeError):
                 continue
+        found.append(text)
+    return list(dict.fromkeys(found))
+
+
+def _functions(harness: Harness, texts: dict[str, str]) -> list[str]:
+    """Source text of the failing tests' own functions with their decorators; the whole file for want of one."""
+    found: list[str] = []
+    for test in harness.failing[:40]:
+        text = texts.get(os.path.realpath(test.item.path), "")
+        with contextlib.suppress(OSError, TypeError):
+            text = inspect.getsource(getattr(test.item, "function", None))  # type: ignore[arg-type]
         found.append(text)
     return list(dict.fromkeys(found))

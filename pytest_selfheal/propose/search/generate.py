@@ -38,6 +38,24 @@ HABIT = 3.0
 UNREAD = 3.0
 """For a change that reads a parameter or variable which nothing else in its function reads: it was meant to be used."""
 _WRAPS = frozenset({"wrap", "rewrap", "project"})
+SLIPS = frozenset(
+    {
+        "arithmetic",
+        "assign",
+        "boolean",
+        "borrow",
+        "compare",
+        "compose",
+        "comprehension",
+        "constant",
+        "offset",
+        "operands",
+    }
+    | {"replicate", "statement/delete", "statement/open", "subscript", "synthesis/new", "variable"}
+)
+"""What a slip of the fingers looks like: code that was right once and would have failed in every test that runs it."""
+SLIP_SHARE = 0.15
+"""What is left at least of a slip's prior, however many tests run its line and pass."""
 BOOST = 4.0
 """Operators' factors are clipped to this, so that a stream's bound is a bound."""
 
@@ -143,6 +161,7 @@ def generate(
                     BOOST,
                 )
                 * place.factor(source.line_of(at))
+                * slip_factor(draft.key, source.path, source.line_of(at), context)
                 * place.score
                 * min(1.0, (CROWD / sizes[_kind(draft.key)]) ** 0.5)
             )
@@ -161,6 +180,18 @@ def _drafts(family: Family, region: Region, context: Context) -> list[Draft]:
     except Exception:
         _log.warning("operator %s failed on %s", family.name, region.qualname, exc_info=True)
     return found
+
+
+def is_slip(operator: str) -> bool:
+    """Whether a kind of change undoes a slip rather than adds what was never there."""
+    first = operator.split(" + ")[0]
+    return not SLIPS.isdisjoint({first.partition("/")[0], "/".join(first.split("/")[:2])})
+
+
+def slip_factor(operator: str, path: str, line: int, context: Context) -> float:
+    """The less likely a slip is, the more of the tests that run its line pass; missing cases are what passing tests do not see."""
+    share = context.shares.get(path, {}).get(line)
+    return max(SLIP_SHARE, share**0.5) if share is not None and is_slip(operator) else 1.0
 
 
 def _habitual(draft: Draft, text: str) -> bool:

@@ -55,6 +55,8 @@ GAIN = 0.004
 MAX_PLAUSIBLE = 30
 GATHER_LEAST, GATHER_MOST, GATHER_SHARE = 0.25, 3.0, 1.0
 """After the first plausible patch others are gathered for as long again as it took to find, within these CPU seconds."""
+DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.2, 4.0
+"""The same while all that was found is doubtful: CPU seconds, share of the budget, times as long as it took to find."""
 
 
 @dataclass
@@ -150,7 +152,9 @@ class Search:
         neighbours: Neighbours,
         slow: SlowJudge | None,
         budget: Budget,
+        doubtful: Callable[[Candidate], bool] = lambda candidate: False,
     ) -> None:
+        """``doubtful`` says of a plausible patch that others, should there be any, are likelier to be right."""
         self._harness = harness
         self._screener = screener
         self._sources = sources
@@ -160,6 +164,7 @@ class Search:
         self._neighbours = neighbours
         self._slow_judge = slow
         self.budget = budget
+        self._doubtful = doubtful
         self.tried = 0
         self.first = 0.0
         """CPU seconds after which the last group's first patch was found."""
@@ -193,16 +198,25 @@ class Search:
         while not self.budget.over:
             start = self.budget.spent
             self._found = []
-            until = float("inf")
+            until, looked, sure = float("inf"), 0, False
             while not self.budget.over and self.budget.spent < until and len(self._found) < MAX_PLAUSIBLE:
                 if not self._step(gathering=bool(self._found)):
                     break
-                if self._found and until == float("inf"):
-                    took = self.budget.spent - start
-                    until = self.budget.spent + min(max(GATHER_SHARE * took, GATHER_LEAST), GATHER_MOST)
+                if len(self._found) == looked or sure:
+                    continue
+                first, sure = not looked, not all(self._doubtful(p.candidate) for p in self._found[looked:])
+                looked = len(self._found)
+                if first or sure:
+                    until = self.budget.spent + self._patience(self.budget.spent - start, sure)
             if not self._found:
                 return
             yield self._found
+
+    def _patience(self, took: float, sure: bool) -> float:
+        """CPU seconds to gather for, after it ``took`` so many to find what there is."""
+        if sure:
+            return min(max(GATHER_SHARE * took, GATHER_LEAST), GATHER_MOST)
+        return min(max(DOUBT_TIMES * took, GATHER_MOST), DOUBT_SHARE * self.budget.cpu, DOUBT_MOST)
 
     # ------------------------------------------------------------------ one step
 

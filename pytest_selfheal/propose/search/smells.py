@@ -17,7 +17,7 @@ from pytest_selfheal.propose.search.candidate import Candidate, Edit, apply
 from pytest_selfheal.propose.search.source import Source, unread
 
 UNREAD = 0.25
-"""A variable that was read before is not read any more."""
+"""A variable that was read before is not read any more, or a value is overwritten before anything reads it."""
 TWIN = 0.4
 """``a + a`` where the operands were different."""
 SAME_SIDES = 0.1
@@ -95,7 +95,8 @@ def doubt(before: str, after: str) -> float:
         old, new = parsing.parse(before), parsing.parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return 1.0
-    left = UNREAD if _unread(new) - _unread(old) else 1.0
+    lost = _unread(new) - _unread(old) or Counter(_overwritten(new)) - Counter(_overwritten(old))
+    left = UNREAD if lost else 1.0
     for kind, share in (("arithmetic", TWIN), ("decision", SAME_SIDES)):
         if Counter(_twins(new, kind)) - Counter(_twins(old, kind)):
             left *= share
@@ -110,6 +111,26 @@ def _unread(tree: ast.Module) -> set[tuple[str, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for name in unread(node)
     }
+
+
+def _overwritten(tree: ast.Module) -> Iterator[str]:
+    """The variables that get another value in the same block before anything reads the first one."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if not isinstance(block, list):
+                continue
+            for i, statement in enumerate(block):
+                if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
+                    continue
+                target = statement.targets[0].id
+                for later in block[i + 1 :]:
+                    uses = {type(n.ctx) for n in ast.walk(later) if isinstance(n, ast.Name) and n.id == target}
+                    if ast.Load in uses or ast.Del in uses:
+                        break
+                    if isinstance(later, ast.Assign) and uses:
+                        yield target
+                        break
 
 
 def _twins(tree: ast.Module, kind: str) -> Iterator[str]:

@@ -5,8 +5,11 @@ On real projects the function at fault runs in the failing test nearly always, b
 
 from __future__ import annotations
 
+import ast
 import math
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_selfheal.localize import ochiai
@@ -19,6 +22,10 @@ DEPTH_DECAY = 0.93
 """How much less suspicious a function is for each project function between it and the test."""
 NAMED = 1.25
 """Factor for a function whose name stands in the test's name."""
+QUOTED, MOST_QUOTED = 0.3, 3
+"""What each text that the failure quotes adds to a function in which it stands, and how many count."""
+COMMON = 4
+"""A text that stands in more functions of a file says nothing of any of them."""
 UNTOUCHED = 0.1
 """Suspiciousness of the module level of a file that was imported, but of which the failing tests ran no function."""
 MODULE_LEVEL = 0.25
@@ -32,11 +39,13 @@ def suspects(
     sources: Mapping[str, Source],
     absolute: Mapping[str, str],
     test_names: Iterable[str],
+    messages: Iterable[str] = (),
 ) -> tuple[Suspect, ...]:
     """Suspects for :func:`~pytest_selfheal.propose.search.generate.generate`, most suspicious first.
 
-    ``absolute`` maps paths of ``sources`` to the real paths that traces use.
+    ``absolute`` maps paths of ``sources`` to the real paths that traces use; ``messages`` are the failures' own words.
     """
+    said = frozenset(text for message in messages for text in _QUOTED.findall(message[:20_000]))
     words = {word for name in test_names for word in name.lower().replace("[", "_").split("_") if len(word) > 2}
     frames: dict[tuple[str, str], float] = {}
     lines: dict[tuple[str, int], float] = {}
@@ -52,6 +61,7 @@ def suspects(
         real = absolute[path]
         scores = _line_scores(real, failing, passing)
         depths = _depths(real, failing)
+        quoted = _quoting(source, said)
         best_of_file = 0.0
         for qualname, node in source.functions.items():
             if ".<locals>." in qualname:
@@ -65,6 +75,7 @@ def suspects(
             score = max(own.values(), default=0.3) * DEPTH_DECAY ** depths.get(start, 3)
             if words & set(node.name.lower().strip("_").split("_")):
                 score *= NAMED
+            score *= 1.0 + QUOTED * min(quoted.get(qualname, 0), MOST_QUOTED)
             # A frame of the traceback adds to what coverage says; on its own it says little.
             score = score * (0.6 + 0.4 * framed)
             for (where, line), value in lines.items():
@@ -84,6 +95,34 @@ def suspects(
         for line, value in sorted(own.items()):
             found.append(Suspect(path, line, qualname, score * value / top, why))
     return tuple(found)
+
+
+_QUOTED = re.compile(r"'(\w[^'\n]{2,60})'")
+
+
+def _quoting(source: Source, said: frozenset[str]) -> dict[str, int]:
+    """How many of the quoted texts stand in each function of a file as literals of their own."""
+    if not said:
+        return {}
+    holders: dict[str, set[str]] = {}
+    for qualname, node in source.functions.items():
+        for child in ast.walk(node):
+            if isinstance(child, ast.Constant) and isinstance(child.value, str) and child.value in said:
+                holders.setdefault(child.value, set()).add(qualname.split(".<locals>.")[0])
+    return dict(Counter(name for names in holders.values() if len(names) <= COMMON for name in names))
+
+
+def shares(
+    failing: Sequence[Trace], passing: Sequence[Trace], absolute: Mapping[str, str]
+) -> dict[str, dict[int, float]]:
+    """By file and line: which share of the tests that run it fail (0..1)."""
+    found: dict[str, dict[int, float]] = {}
+    for path, real in absolute.items():
+        failed = Counter(line for trace in failing for line in trace.lines.get(real, ()))
+        passed = Counter(line for trace in passing for line in trace.lines.get(real, ()))
+        if passed:
+            found[path] = {line: count / (count + passed[line]) for line, count in failed.items() if passed[line]}
+    return found
 
 
 def _line_scores(real: str, failing: Sequence[Trace], passing: Sequence[Trace]) -> dict[int, float]:

@@ -26,6 +26,7 @@ from pytest_selfheal.propose.search.operators import (
     constant,
     control,
     copy,
+    difference,
     exception,
     guard,
     mining,
@@ -55,6 +56,7 @@ class Family(NamedTuple):
 FAMILIES: tuple[Family, ...] = (
     Family("compare", compare.propose),
     Family("constant", constant.propose),
+    Family("difference", difference.propose),
     Family("arithmetic", arithmetic.propose),
     Family("boolean", boolean.propose),
     Family("variable", variable.propose),

@@ -31,7 +31,10 @@ def statements(region: Region, context: Context) -> Iterator[Draft]:
     for donor, text in donors.values():
         variants.append((text, "same", 1.0, donor.lineno))
         variants += [(new, "changed", 0.5, donor.lineno) for new in _changed(region, donor, context)]
-        variants += [(new, "key", 1.0, donor.lineno) for new in _other_keys(region, donor)]
+        variants += [
+            (new, "key", 4.0 if any(key in message for message in context.messages) else 1.0, donor.lineno)
+            for key, new in _other_keys(region, donor)
+        ]
     places = list(_places(region))
     for code, key, factor, line in variants:
         for offset, indent, at in places:
@@ -83,8 +86,8 @@ def _changed(region: Region, statement: ast.stmt, context: Context) -> Iterator[
             yield text[: a - start] + option + text[b - start :]
 
 
-def _other_keys(region: Region, statement: ast.stmt) -> Iterator[str]:
-    """``d["a"] = 0`` for a key that the file reads or writes elsewhere, but this function does not."""
+def _other_keys(region: Region, statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """The key and ``d["a"] = 0`` for one that the file reads or writes elsewhere, but this function does not."""
     source = region.source
     here = {n.value for n in region.nodes if isinstance(n, ast.Constant)}
     start, text = source.span(statement)[0], source.segment(statement)
@@ -105,7 +108,8 @@ def _other_keys(region: Region, statement: ast.stmt) -> Iterator[str]:
             ):
                 same = source.segment(other.value).rpartition(".")[2] == base.rpartition(".")[2]
                 if same and other.slice.value not in here:
-                    yield text[: a - start] + quoted(source.segment(node.slice), other.slice.value) + text[b - start :]
+                    new = quoted(source.segment(node.slice), other.slice.value)
+                    yield repr(other.slice.value), text[: a - start] + new + text[b - start :]
 
 
 def branches(region: Region, context: Context) -> Iterator[Draft]:

@@ -9,7 +9,7 @@ from pytest_selfheal.propose.search.candidate import Draft, Edit
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.operators.block import insert, lines, reindent, text_of, unit
 from pytest_selfheal.propose.search.operators.edit import short, swap
-from pytest_selfheal.propose.search.source import Region
+from pytest_selfheal.propose.search.source import Region, Source
 
 _COMMON = ("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "RuntimeError", "NotImplementedError")
 _MORE = (
@@ -81,7 +81,7 @@ def _wrapped(region: Region, raised: list[str], wanted: list[str], crashed: froz
     source = region.source
     step = unit(source)
     caught = raised[:3] or ["Exception"]
-    inner = [n for n in (*caught, *(() if raised else _COMMON[:5])) if n not in wanted and n != "Exception"]
+    inner = [n for n in (*caught, *(() if raised else _COMMON[:5])) if n != "Exception"]
     for node in region.statements:
         if not isinstance(node, (ast.Assign, ast.Expr, ast.Return, ast.AugAssign, ast.For, ast.With)):
             continue
@@ -97,27 +97,48 @@ def _wrapped(region: Region, raised: list[str], wanted: list[str], crashed: froz
         here = not isinstance(node, (ast.For, ast.With)) and not crashed.isdisjoint(
             range(node.lineno, (node.end_lineno or node.lineno) + 1)
         )
+        # The end of a generator is a return, whatever next() makes of it.
+        yields = _in_generator(source, node)
+        asked = [name for name in wanted if not (yields and name == "StopIteration")]
         # What callers catch may be a standard type, whatever the test sees of it in the end.
-        targets = [*wanted[:2], *(n for n in ("ValueError", "TypeError") if here and n not in (*wanted, *raised))]
+        targets = [*asked[:2], *(n for n in ("ValueError", "TypeError") if here and n not in (*asked, *raised))]
         actions = [f'raise {w}("{_words(source.segment(node))}") from error' for w in targets]
         if not wanted:
-            actions += ["return None", "return False", "pass", "return []", 'return ""', "return 0"]
-            actions += [f"return {p}" for p in region.parameters[:3] if p not in ("self", "cls")]
+            if yields:
+                actions += ["return", "pass"]
+            else:
+                actions += ["return None", "return False", "pass", "return []", 'return ""', "return 0"]
+                actions += [f"return {p}" for p in region.parameters[:3] if p not in ("self", "cls")]
             if isinstance(node, ast.Assign):
                 actions += [f"{source.segment(node.targets[0])} = {v}" for v in ("None", "[]", '""', "0", "{}")]
             if any(isinstance(a, (ast.For, ast.While)) for a in source.ancestors(node)):
                 actions += ["continue", "break"]
         body = reindent(text, indent, indent + step)
         nl = source.newline
-        for name in inner[:5]:
+        for name in [n for n in inner if n not in asked][:5]:
             for action in actions:
                 translated = action.endswith("from error")
                 head = f"except {name} as error" if translated else f"except {name}"
                 new = f"{indent}try:{nl}{body}{indent}{head}:{nl}{indent}{step}{action}{nl}"
                 key = "exception/crash" if here else "exception/wrap/translate" if translated else "exception/wrap"
-                likely = bool(wanted) if translated else action.startswith(("return None", "continue"))
+                likely = (
+                    bool(asked) if translated else action.startswith(("return None", "continue")) or action == "return"
+                )
                 factor = (4.0 if likely else 1.5) if here else 1.0
                 yield Draft((Edit(*span, new),), key, f"on {name}: {action}", factor)
+
+
+def _in_generator(source: Source, node: ast.AST) -> bool:
+    """Whether the innermost function around a statement yields."""
+    function = next(
+        (a for a in source.ancestors(node) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))), None
+    )
+    return function is not None and any(
+        isinstance(n, (ast.Yield, ast.YieldFrom))
+        and next(a for a in source.ancestors(n) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+        is function
+        for n in ast.walk(function)
+    )
 
 
 def _words(text: str) -> str:

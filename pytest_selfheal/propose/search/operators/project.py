@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from pytest_selfheal.propose.search.candidate import Draft, Edit
@@ -20,7 +21,8 @@ _MOST = 24
 def propose(region: Region, context: Context) -> Iterator[Draft]:
     if isinstance(region.node, ast.Module):
         return
-    wraps = _wrappers(region, region.node)
+    said = {word for message in context.messages for word in re.findall(r"\w+", message)}
+    wraps = _wrappers(region, region.node, said)
     tables = _tables(region)
     source = region.source
     for node in region.expressions:
@@ -36,7 +38,8 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         text = source.segment(node)
         for name in wraps:
             if not text.startswith(f"{name}("):
-                yield swap(source, node, f"{name}({text})", f"project/wrap/{place}", level=ATOM)
+                factor = 4.0 if name.rpartition(".")[2] in said else 1.0
+                yield swap(source, node, f"{name}({text})", f"project/wrap/{place}", factor, level=ATOM)
         if place in ("return", "assign", "argument"):
             for table in tables:
                 for key in _keys(region):
@@ -50,15 +53,19 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
     yield from _reset(region, region.node)
 
 
-def _wrappers(region: Region, node: FunctionNode) -> list[str]:
-    """Functions of the module that take one argument, and the class's methods that take one beside ``self``."""
+def _wrappers(region: Region, node: FunctionNode, said: set[str]) -> list[str]:
+    """Functions of the module that take one argument, and the class's methods that take one beside ``self``.
+
+    Those that the failures name come first.
+    """
     source = region.source
     found = [
         n.name
         for n in source.tree.body
         if isinstance(n, ast.FunctionDef) and n is not node and _takes(n) == 1 and not n.name.startswith("test")
     ]
-    found += [n.name for n in source.tree.body if isinstance(n, ast.ClassDef) and not n.name.startswith("Test")][:8]
+    classes = [n.name for n in source.tree.body if isinstance(n, ast.ClassDef) and not n.name.startswith("Test")]
+    found += sorted(classes, key=lambda name: name not in said)[:8]
     holder = source.parent(node)
     if isinstance(holder, ast.ClassDef) and "self" in region.parameters:
         found += [
@@ -66,7 +73,7 @@ def _wrappers(region: Region, node: FunctionNode) -> list[str]:
             for n in holder.body
             if isinstance(n, ast.FunctionDef) and n is not node and _takes(n) == 2 and not n.name.startswith("__")
         ]
-    return found[:_MOST]
+    return sorted(found, key=lambda name: name.rpartition(".")[2] not in said)[:_MOST]
 
 
 def _takes(node: ast.FunctionDef) -> int:
