@@ -49,7 +49,7 @@ def test_a_smell_costs_the_first_place_and_high_confidence() -> None:
     found = [plausible("a/x", 0.1, 1), plausible("b/y", 0.06, 2)]
     other = [*SAME[:-1], "other"]
     smelly = {"a/x": 0.25}
-    choices = choose(found, compared(SAME, other), doubt=lambda c: smelly.get(c.operator, 1.0))
+    choices = choose(found, compared(SAME, other), doubt=lambda p: smelly.get(p.candidate.operator, 1.0))
     assert choices[0].plausible.candidate.operator == "b/y"
-    alone = choose(found[:1], compared(SAME), doubt=lambda c: smelly.get(c.operator, 1.0))
+    alone = choose(found[:1], compared(SAME), doubt=lambda p: smelly.get(p.candidate.operator, 1.0))
     assert alone[0].confidence == "medium"

@@ -48,18 +48,18 @@ def choose(
     found: Sequence[Plausible],
     comparison: Comparison,
     located: Callable[[Candidate], bool] = lambda candidate: True,
-    doubt: Callable[[Candidate], float] = lambda candidate: 1.0,
+    doubt: Callable[[Plausible], float] = lambda plausible: 1.0,
     reads: Callable[[Candidate], Counter[str]] = lambda candidate: Counter(),
     pinned: Callable[[Plausible], bool] = lambda plausible: True,
 ) -> list[Choice]:
     """``comparison`` has the unpatched code's answers first, then those of ``found`` in its order (as many as there are).
 
     ``located`` says whether it is clear enough that the fault lies where a candidate changes the code; ``doubt`` which
-    share of its weight a candidate keeps for how it reads; ``reads`` how often the changed code reads each name;
+    share of its weight a patch keeps for how it reads and what the tests see of it; ``reads`` how often the changed code reads each name;
     ``pinned`` whether the tests look at all that a patch decides (asked of the first one only, where it matters).
     """
     groups = _grouped(found, comparison)
-    doubts = {id(p): doubt(p.candidate) for p in found}
+    doubts = {id(p): doubt(p) for p in found}
     weights = {id(p): p.candidate.weight * doubts[id(p)] for p in found}
     for group in groups:
         group.members.sort(key=lambda p: -weights[id(p)])

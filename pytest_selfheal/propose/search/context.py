@@ -55,6 +55,8 @@ class Context:
     """``Type: message`` of the failures' exceptions."""
     shares: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """File → line → share of the tests that run it which fail; lines that no passing test runs are left out."""
+    held: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """``(file, function)`` → variables with the module's collections that held their value while the failing tests ran."""
     calls: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
     """Function name → positional argument values of the tests' calls that are plain literals."""
 

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,13 +27,14 @@ from pytest_selfheal.propose.search.behaviour import Comparison, compare
 from pytest_selfheal.propose.search.candidate import Candidate
 from pytest_selfheal.propose.search.choose import choose
 from pytest_selfheal.propose.search.context import Context
-from pytest_selfheal.propose.search.decided import decisions
+from pytest_selfheal.propose.search.decided import Decision, decisions
 from pytest_selfheal.propose.search.examples import of_function
 from pytest_selfheal.propose.search.files import Files
 from pytest_selfheal.propose.search.fork import Usage, peak_memory
 from pytest_selfheal.propose.search.fresh_import import FreshImport
 from pytest_selfheal.propose.search.generate import generate, neighbours, slip_factor
 from pytest_selfheal.propose.search.harness import Harness
+from pytest_selfheal.propose.search.observe import collections_of
 from pytest_selfheal.propose.search.orders import Orders
 from pytest_selfheal.propose.search.repair_direct import direct
 from pytest_selfheal.propose.search.screen import Screener
@@ -49,6 +51,10 @@ MAX_IMPORTED = 12
 """Files that are suspects although no test ran a line of them."""
 LONG_TEST_FILE = 20_000
 """Characters beyond which only the failing functions of a test file are read for ingredients."""
+MOST_HELD = 16
+"""Functions of which it is recorded whether their variables' values are in collections of their module."""
+MOST_HOLDING = 3
+"""Collections that may hold the values of one variable."""
 FEW_SUSPECTS = 12
 """So many functions may run in the failing tests before coverage alone locates nothing with high confidence."""
 WAIT_TICK = 0.02
@@ -56,6 +62,10 @@ ENDLESS = 0.3
 """CPU seconds to watch a test that ran into its time limit."""
 SHORT_TRY, SHORT_TRY_ENDLESS = 0.02, 0.003
 """CPU seconds for a candidate beside six times what the tests take; of an endless test nobody knows what it will take."""
+SLOW_TESTS = 2.0
+"""Wall seconds of the failing tests beyond which nothing but the first patch is looked at for what it decides."""
+NOT_LOOKED_AT = 0.1
+"""What a patch keeps of its weight when nobody looks at what it decides."""
 MAX_COMPARED = 16
 COMPARE_SECONDS = 0.5
 """CPU seconds for comparing the behaviour of one group of plausible patches."""
@@ -91,6 +101,7 @@ class Engine:
         self.close = child.channel_fds()
         self.budget = Budget(self.orders.cpu_seconds, self.orders.wall_seconds, self.usage)
         self.suspect_functions = 0
+        self._decided: dict[int, bool] = {}
         self.scratch = Path(self.orders.go_on).parent / "engine"
 
     def send(self, event: str, **data: Any) -> None:
@@ -121,7 +132,7 @@ class Engine:
                 group,
                 self._compared(group, harness, live),
                 self._located,
-                self._doubt,
+                lambda plausible: self._doubt(plausible.candidate) * self._looked_at(plausible, harness),
                 self._reads,
                 lambda plausible: self._pinned(plausible, harness),
             )
@@ -203,6 +214,7 @@ class Engine:
             [nodeid.rpartition("::")[2] for nodeid in self.diagnosis.nodeids],
             context.messages,
         )
+        context = replace(context, held=self._held(harness, live, sources, absolute, places))
         slow = FreshImport(
             _ZYGOTES[0],
             self.files,
@@ -227,8 +239,32 @@ class Engine:
             lambda candidate: neighbours(sources[candidate.path], candidate, context),
             slow,
             self.budget,
-            lambda candidate: self._doubtful(candidate, context),
+            lambda plausible: self._doubtful(plausible, context, harness),
         )
+
+    def _held(
+        self,
+        harness: Harness,
+        live: LiveFunctions,
+        sources: dict[str, Source],
+        absolute: dict[str, str],
+        places: Sequence[Suspect],
+    ) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
+        """See :attr:`Context.held`, of the most suspicious functions whose modules have collections at all."""
+        names_of = {}
+        for path, name in list(dict.fromkeys((s.path, s.function) for s in places))[:MOST_HELD]:
+            for function in live.of(absolute[path], sources[path].text).get(name, ()):
+                if any(collections_of(function.__globals__)):
+                    names_of[function.__code__] = (path, name)
+        held: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+        for function_name, variable, collection in sorted(harness.memberships(names_of)) if names_of else ():
+            held[function_name] = (*held.get(function_name, ()), (variable, collection))
+        often = Counter((function, variable) for function, pairs in held.items() for variable, _ in pairs)
+        # What is in everything says nothing.
+        return {
+            function: tuple(pair for pair in pairs if often[function, pair[0]] <= MOST_HOLDING)
+            for function, pairs in held.items()
+        }
 
     def _screener(self, harness: Harness, live: LiveFunctions, paths: set[str]) -> Screener:
         state = State(_modules(paths))
@@ -265,16 +301,47 @@ class Engine:
         frames = [frame for failure in self.diagnosis.failures for link in failure.chain for frame in link.frames]
         return any(frame.function.rpartition(".")[2] == name for frame in frames)
 
-    def _doubtful(self, candidate: Candidate, context: Context) -> bool:
-        """A slip on a line that passing tests run, or what reads oddly: something else is likelier to be missing."""
+    def _doubtful(self, plausible: Plausible, context: Context, harness: Harness) -> bool:
+        """A slip on a line that passing tests run, what reads oddly, what nobody looks at: something else is likelier."""
+        candidate = plausible.candidate
         return (
-            slip_factor(candidate.operator, candidate.path, candidate.line, context) < 1 or self._doubt(candidate) < 1
+            slip_factor(candidate.operator, candidate.path, candidate.line, context) < 1
+            or self._doubt(candidate) < 1
+            or self._looked_at(plausible, harness) < 1
         )
 
     def _doubt(self, candidate: Candidate) -> float:
         """What a reader would think of it."""
         source = self.files.source(candidate.path)
         return doubt_of(source, candidate) if source is not None else 1.0
+
+    def _looked_at(self, plausible: Plausible, harness: Harness) -> float:
+        """What it keeps of its weight where it turns a decision and the tests look at one outcome only, or look away."""
+        source = self.files.source(plausible.candidate.path)
+        if source is None or plausible.slow or harness.wall > SLOW_TESTS:
+            return 1.0
+        changed = decisions(source.text, plausible.candidate.edits)
+        if not changed or _is_new(plausible.candidate, source):
+            return 1.0
+        return 1.0 if self._seen_decided(plausible, harness, changed) else NOT_LOOKED_AT
+
+    def _seen_decided(self, plausible: Plausible, harness: Harness, changed: Sequence[Decision]) -> bool:
+        """Whether tests see both outcomes, and no passing test goes another way than before without noticing."""
+        known = self._decided.get(id(plausible))
+        if known is None:
+            after = harness.arcs(plausible.live, plausible.codes)
+            known = all(all(decision.outcomes(set().union(*after))) for decision in changed)
+            source = self.files.source(plausible.candidate.path)
+            if known and source is not None and not _is_new(plausible.candidate, source):
+                passing = len(harness.failing)
+                before = harness.arcs(plausible.live, plausible.codes, patched=False)
+                known = not any(
+                    decision.outcomes(old) != decision.outcomes(new)
+                    for old, new in zip(before[passing:], after[passing:], strict=False)
+                    for decision in changed
+                )
+            self._decided[id(plausible)] = known
+        return known
 
     def _pinned(self, plausible: Plausible, harness: Harness) -> bool:
         """The tests see both outcomes of what it decides, and it is no new expression that leaves out what was read."""
@@ -285,21 +352,7 @@ class Engine:
         if rewrites(source, candidate):
             return False
         changed = decisions(source.text, candidate.edits)
-        if not changed or plausible.slow:
-            return True
-        after = harness.arcs(plausible.live, plausible.codes)
-        if not all(all(decision.outcomes(set().union(*after))) for decision in changed):
-            return False
-        if any("\n" in edit.text + source.text[edit.start : edit.end] for edit in candidate.edits):
-            return True  # a new one
-        passing = len(harness.failing)
-        before = harness.arcs(plausible.live, plausible.codes, patched=False)
-        # A passing test that goes the other way now and does not notice says nothing of this decision.
-        return not any(
-            decision.outcomes(old) != decision.outcomes(new)
-            for old, new in zip(before[passing:], after[passing:], strict=False)
-            for decision in changed
-        )
+        return not changed or plausible.slow or self._seen_decided(plausible, harness, changed)
 
     def _reads(self, candidate: Candidate) -> Counter[str]:
         source = self.files.source(candidate.path)
@@ -335,6 +388,11 @@ class Engine:
                 pass
             time.sleep(WAIT_TICK)
         return False
+
+
+def _is_new(candidate: Candidate, source: Source) -> bool:
+    """Whether whole lines come in: a decision that was not there before."""
+    return any("\n" in edit.text + source.text[edit.start : edit.end] for edit in candidate.edits)
 
 
 def _modules(paths: set[str]) -> list[ModuleType]:

@@ -83,6 +83,8 @@ class Harness:
             with contextlib.suppress(SyntaxError, ValueError):
                 self._soft.append((live.of(path, text), fitness.soften(text, path)))
         self.thorough = False
+        self._steady: set[str] = set()
+        """Passing tests that pass in a confirming process as well, without any change."""
         for test in (*self.failing, *self.passing):
             test.ways = items.ways(test.item)
 
@@ -197,20 +199,33 @@ class Harness:
     def confirm(
         self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], limit: float
     ) -> tuple[bool, tuple[str, ...]] | None:
-        """In a clean process, with hard assertions: whether the failing tests pass, and which others no longer do."""
+        """In a clean process, with hard assertions: whether the failing tests pass, and which others no longer do.
+
+        Tests that fail in such a process whatever the code is (they are given up) are no others.
+        """
         patience = 2.0 + 10 * (limit + sum(test.wall for test in self.passing))
-        return fork.call(lambda: self._confirm(live, codes, limit), patience, self._usage, self._close)
+        verdict = fork.call(lambda: self._confirm(live, codes, limit), patience, self._usage, self._close)
+        if verdict is None or self._steady.issuperset(verdict[1]):
+            return verdict
+        control = fork.call(lambda: self._confirm({}, {}, limit), patience, self._usage, self._close)
+        lost = frozenset(control[1] if control is not None else ())
+        self.passing = [test for test in self.passing if test.item.nodeid not in lost]
+        self._steady |= set(verdict[1]) - lost
+        return verdict[0], tuple(nodeid for nodeid in verdict[1] if nodeid not in lost)
 
     def _confirm(
         self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], limit: float
     ) -> tuple[bool, tuple[str, ...]]:
         self._enter()
         timer = Timer()
-        if not swap(live, codes):
+        if codes and not swap(live, codes):
             return False, ()
-        if any(_measure(timer, test.run, limit)[0] for test in self.failing):
-            return False, ()
-        return True, tuple(
+        passed = True
+        for test in self.failing:
+            passed = not _measure(timer, test.run, limit)[0] and passed
+            if codes and not passed:
+                return False, ()
+        return passed, tuple(
             test.item.nodeid for test in self.passing if _measure(timer, test.run, max(0.2, 10 * test.cpu))[0]
         )
 
@@ -234,6 +249,19 @@ class Harness:
             with observe.stepping({*inner, *(function.__code__ for function in functions)}) as arcs:
                 _measure(timer, test.run, max(0.5, 20 * test.cpu))
             found.append(arcs)
+        return found
+
+    def memberships(self, names_of: Mapping[CodeType, tuple[str, str]]) -> set[tuple[tuple[str, str], str, str]]:
+        """See :func:`observe.membership`; by one run of the failing tests."""
+        patience = 5.0 + 40 * self.wall
+        return fork.call(lambda: self._memberships(names_of), patience, self._usage, self._close) or set()
+
+    def _memberships(self, names_of: Mapping[CodeType, tuple[str, str]]) -> set[tuple[tuple[str, str], str, str]]:
+        self._enter()
+        timer = Timer()
+        with observe.membership(names_of) as found:
+            for test in self.failing:
+                _measure(timer, test.run, max(0.5, 20 * test.cpu))
         return found
 
     def _enter(self) -> None:

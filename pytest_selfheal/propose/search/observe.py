@@ -9,14 +9,18 @@ import copy
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+_Name = tuple[str, str]
+"""File and qualified name of a function."""
+
 MAX_CALLS = 400
 MAX_DEPTH = 64
+MAX_MEMBERS = 20_000
 
 
 @dataclass
@@ -102,6 +106,42 @@ def stepping(codes: Iterable[CodeType]) -> Iterator[set[tuple[int, int]]]:
 
     with _following(on_call):
         yield arcs
+
+
+@contextmanager
+def membership(names_of: Mapping[CodeType, _Name]) -> Iterator[set[tuple[_Name, str, str]]]:
+    """Record ``(function, variable, collection)``: at a call's end the variable's value, a text, was in a global collection.
+
+    ``names_of`` says which code is followed, and by what name.
+    """
+    found: set[tuple[_Name, str, str]] = set()
+    known: dict[int, list[tuple[str, frozenset[Any]]]] = {}
+
+    def on_call(frame: FrameType, event: str, arg: Any) -> Any:
+        return on_line if frame.f_code in names_of else None
+
+    def on_line(frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "return":
+            names = frame.f_globals
+            if id(names) not in known:
+                known[id(names)] = list(collections_of(names))
+            for variable, value in frame.f_locals.items():
+                if type(value) is str and len(value) > 1:
+                    held = (collection for collection, members in known[id(names)] if value in members)
+                    found.update((names_of[frame.f_code], variable, collection) for collection in held)
+        return on_line
+
+    with _following(on_call):
+        yield found
+
+
+def collections_of(names: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[Any]]]:
+    """Collections of texts among global names, with their members."""
+    for name, value in list(names.items()):
+        if type(value) in (tuple, list, set, frozenset, dict) and 2 <= len(value) <= MAX_MEMBERS:
+            members = frozenset(member for member in value if type(member) is str)
+            if len(members) >= 2 and not name.startswith("__"):
+                yield name, members
 
 
 @dataclass

@@ -30,6 +30,7 @@ from pytest_selfheal.propose.search.screen import (
     Task,
 )
 from pytest_selfheal.propose.search.source import Source
+from pytest_selfheal.propose.search.spread import spread
 from pytest_selfheal.propose.search.swap import LiveFunctions, code_key
 
 BATCH_SECONDS = 0.08
@@ -55,8 +56,8 @@ GAIN = 0.004
 MAX_PLAUSIBLE = 30
 GATHER_LEAST, GATHER_MOST, GATHER_SHARE = 0.25, 3.0, 1.0
 """After the first plausible patch others are gathered for as long again as it took to find, within these CPU seconds."""
-DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.2, 4.0
-"""The same while all that was found is doubtful: CPU seconds, share of the budget, times as long as it took to find."""
+DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.3, 6.0
+"""The same while all that was found is doubtful: CPU seconds, share of the budget, times what had been spent when it was found."""
 
 
 @dataclass
@@ -100,6 +101,11 @@ class Budget:
     @property
     def spent(self) -> float:
         return time.process_time() - self._cpu_start + self.usage.seconds - self._usage_start
+
+    @property
+    def late(self) -> bool:
+        """Half of the wall seconds are gone: what was found must still be compared and verified."""
+        return time.monotonic() - self._wall_start >= 0.5 * self.wall
 
     @property
     def over(self) -> bool:
@@ -152,7 +158,7 @@ class Search:
         neighbours: Neighbours,
         slow: SlowJudge | None,
         budget: Budget,
-        doubtful: Callable[[Candidate], bool] = lambda candidate: False,
+        doubtful: Callable[[Plausible], bool] = lambda plausible: False,
     ) -> None:
         """``doubtful`` says of a plausible patch that others, should there be any, are likelier to be right."""
         self._harness = harness
@@ -200,11 +206,13 @@ class Search:
             self._found = []
             until, looked, sure = float("inf"), 0, False
             while not self.budget.over and self.budget.spent < until and len(self._found) < MAX_PLAUSIBLE:
+                if self._found and self.budget.late:
+                    break
                 if not self._step(gathering=bool(self._found)):
                     break
                 if len(self._found) == looked or sure:
                     continue
-                first, sure = not looked, not all(self._doubtful(p.candidate) for p in self._found[looked:])
+                first, sure = not looked, not all(self._doubtful(p) for p in self._found[looked:])
                 looked = len(self._found)
                 if first or sure:
                     until = self.budget.spent + self._patience(self.budget.spent - start, sure)
@@ -216,7 +224,7 @@ class Search:
         """CPU seconds to gather for, after it ``took`` so many to find what there is."""
         if sure:
             return min(max(GATHER_SHARE * took, GATHER_LEAST), GATHER_MOST)
-        return min(max(DOUBT_TIMES * took, GATHER_MOST), DOUBT_SHARE * self.budget.cpu, DOUBT_MOST)
+        return min(max(DOUBT_TIMES * self.budget.spent, GATHER_MOST), DOUBT_SHARE * self.budget.cpu, DOUBT_MOST)
 
     # ------------------------------------------------------------------ one step
 
@@ -248,8 +256,9 @@ class Search:
 
     def _batch(self) -> list[Task]:
         size = FIRST_BATCH if not self.tried else int(min(MAX_BATCH, max(4, BATCH_SECONDS / self._rate)))
-        # Once something passes by a single edit, pairs of edits only add noise to the choice.
-        climbing = self._may_climb() and not (self._found and " + " not in self._found[0].candidate.operator)
+        # Once something passes by a single edit, pairs of edits only add noise to the choice; by a pair, single ones come first.
+        by_one = any(" + " not in plausible.candidate.operator for plausible in self._found)
+        climbing = self._may_climb() and not by_one and not (self._found and self._stream is not None)
         self._turn += 1
         # Every other batch climbs once that may pay: the rest of the single edits must not starve.
         pull = self._climb if climbing and (self._stream is None or self._turn % 2) else self._single
@@ -417,6 +426,12 @@ class Search:
             self.regressed.append((task.candidate, verdict[1]))
             return
         self._keep(Plausible(task.candidate, task.live, task.codes, self.tried))
+        wide = spread(self._sources[task.candidate.path], task.candidate)
+        everywhere = self._compile(wide) if wide is not None else None
+        if everywhere is not None:
+            verdict = self._harness.confirm(everywhere.live, everywhere.codes, max(10 * self._limit, 2 * task.cpu))
+            if verdict is not None and verdict[0] and not verdict[1]:
+                self._keep(Plausible(everywhere.candidate, everywhere.live, everywhere.codes, self.tried))
 
     def _keep(self, plausible: Plausible) -> None:
         if not self._found:

@@ -124,13 +124,32 @@ def _overwritten(tree: ast.Module) -> Iterator[str]:
                 if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
                     continue
                 target = statement.targets[0].id
-                for later in block[i + 1 :]:
-                    uses = {type(n.ctx) for n in ast.walk(later) if isinstance(n, ast.Name) and n.id == target}
-                    if ast.Load in uses or ast.Del in uses:
-                        break
-                    if isinstance(later, ast.Assign) and uses:
-                        yield target
-                        break
+                uses = [list(_uses(later, target)) for later in block[i + 1 :]]
+                first = next((k for k, found in enumerate(uses) if found), None)
+                if first is None or not isinstance(uses[first][0].ctx, ast.Store):
+                    continue
+                simple = isinstance(block[i + 1 + first], ast.Assign)
+                if simple or not any(isinstance(n.ctx, ast.Load) for found in uses[first + 1 :] for n in found):
+                    yield target
+
+
+def _uses(statement: ast.stmt, name: str) -> Iterator[ast.Name]:
+    """Where a statement reads or sets a variable, in the order in which that happens."""
+    if isinstance(statement, ast.Assign):
+        parts: list[ast.AST] = [statement.value, *statement.targets]
+        yield from (n for part in parts for n in ast.walk(part) if isinstance(n, ast.Name) and n.id == name)
+        return
+    if not hasattr(statement, "body"):
+        yield from (n for n in ast.walk(statement) if isinstance(n, ast.Name) and n.id == name)
+        return
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            yield from _uses(child, name)
+        else:
+            inner = [n for n in ast.walk(child) if isinstance(n, ast.stmt)]  # the bodies of handlers and cases
+            yield from (n for n in ast.walk(child) if isinstance(n, ast.Name) and n.id == name and not inner)
+            for deeper in inner if isinstance(child, (ast.ExceptHandler, ast.match_case)) else ():
+                yield from _uses(deeper, name)
 
 
 def _twins(tree: ast.Module, kind: str) -> Iterator[str]:

@@ -82,6 +82,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("guard/raise", guard.raising),
     Family("guard/return", guard.returning),
     Family("guard/value", guard.values),
+    Family("guard/set", guard.setting),
     Family("guard/skip", guard.skipping),
     Family("guard/only", guard.conditional),
     Family("copy/branch", copy.branches),

@@ -196,8 +196,11 @@ def twins(region: Region, context: Context) -> Iterator[Draft]:
     if not body:
         return
     own = {source.segment(s) for s in region.statements}
+    inside = [s for loop in region.of(ast.For, ast.While) for s in getattr(loop, "body", [])[:8]]
     seen: set[str] = set()
-    for twin in siblings[:40]:
+    own_name = region.node.name
+    for twin in sorted(siblings, key=lambda n: -_shared_words(n.name, own_name))[:40]:
+        alike = 4.0 if _shared_words(twin.name, own_name) >= 2 else 1.0
         theirs = [
             s
             for s in ast.walk(twin)
@@ -217,7 +220,13 @@ def twins(region: Region, context: Context) -> Iterator[Draft]:
             if key.startswith("elif") or not _known(region, statement, context):
                 continue
             seen.add(key)
-            for place, after in [(s, False) for s in body[:6]] + [(body[-1], True)]:
+            looped = any(isinstance(up, (ast.For, ast.While)) for up in source.ancestors(statement))
+            if _leaves_loop(statement) and not (looped and inside):
+                continue
+            places = [(s, False) for s in inside] if looped else []
+            if not _leaves_loop(statement):
+                places += [(s, False) for s in body[:6]] + [(body[-1], True)]
+            for place, after in places:
                 span = lines(source, place)
                 if span is None or (after and isinstance(place, (ast.Return, ast.Raise))):
                     continue
@@ -225,9 +234,20 @@ def twins(region: Region, context: Context) -> Iterator[Draft]:
                 offset = span[1] if after else span[0]
                 if after and not source.text[:offset].endswith("\n"):
                     moved = source.newline + moved
-                yield Draft(
-                    (Edit(offset, offset, moved),), "copy/twin", f"insert {short(key)} as in {twin.name}()", at=span[0]
-                )
+                what = f"insert {short(key)} as in {twin.name}()"
+                yield Draft((Edit(offset, offset, moved),), "copy/twin", what, alike, at=span[0])
+
+
+def _shared_words(first: str, second: str) -> int:
+    """How many words two names have in common."""
+    return len(set(first.lower().split("_")) & set(second.lower().split("_")) - {""})
+
+
+def _leaves_loop(statement: ast.AST) -> bool:
+    """Whether it goes on with or ends a loop that it does not hold itself."""
+    return any(isinstance(n, (ast.Continue, ast.Break)) for n in ast.walk(statement)) and not any(
+        isinstance(n, (ast.For, ast.While)) for n in ast.walk(statement)
+    )
 
 
 def _known(region: Region, statement: ast.AST, context: Context) -> bool:

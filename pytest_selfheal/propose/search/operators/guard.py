@@ -104,8 +104,12 @@ def returning(region: Region, context: Context) -> Iterator[Draft]:
                     continue
                 edit = insert(source, place, f"if {text}:\n{step}return {value}")
                 if edit is not None:
-                    factor = (1.0 if place is first else 0.4) * (
-                        1.0 if value in ("None", "False", "True", "0", "[]", '""') or value in returned else 0.5
+                    # A collection of the module in which the failing test's own value stands, and nobody asks.
+                    asked = 4.0 if key == "held" and value in returned else 1.0
+                    factor = (
+                        asked
+                        * (1.0 if place is first or asked > 1 else 0.4)
+                        * (1.0 if value in ("None", "False", "True", "0", "[]", '""') or value in returned else 0.5)
                     )
                     yield Draft((edit,), f"guard/return/{key}", f"return {value} if {text}", factor)
 
@@ -190,6 +194,34 @@ def values(region: Region, context: Context) -> Iterator[Draft]:
                     "guard/value/extreme",
                     level=1,
                 )
+
+
+def setting(region: Region, context: Context) -> Iterator[Draft]:
+    """``if <atom>: <argument> = <plain value>`` at the beginning: an argument that another one makes meaningless."""
+    first = _first(region)
+    if first is None:
+        return
+    source, kinds, step = region.source, Kinds(region, context), unit(region.source)
+    names = [p for p in region.parameters if p not in ("self", "cls")]
+    for text, key, subject in atoms(region, context, kinds, names):
+        if key not in _SIMPLE:
+            continue
+        for name in names:
+            if name == subject:
+                continue
+            kind = kinds.variables.get(name, "any")
+            values = (
+                ("False", "True")
+                if kind == "bool"
+                else (_DEFAULTS[kind],)
+                if kind in _DEFAULTS
+                else ("None", "False", "0")
+            )
+            for value in values:
+                edit = insert(source, first, f"if {text}:\n{step}{name} = {value}")
+                if edit is not None:
+                    likely = 2.0 if kind == "bool" else 1.0
+                    yield Draft((edit,), f"guard/set/{key}", f"{name} = {value} if {text}", likely)
 
 
 def expressions(region: Region, context: Context) -> Iterator[Draft]:
