@@ -27,12 +27,12 @@ from pytest_selfheal.propose.search.behaviour import Comparison, compare
 from pytest_selfheal.propose.search.candidate import Candidate
 from pytest_selfheal.propose.search.choose import choose
 from pytest_selfheal.propose.search.context import Context
-from pytest_selfheal.propose.search.decided import Decision, decisions
+from pytest_selfheal.propose.search.doubts import Doubts
 from pytest_selfheal.propose.search.examples import of_function
 from pytest_selfheal.propose.search.files import Files
 from pytest_selfheal.propose.search.fork import Usage, peak_memory
 from pytest_selfheal.propose.search.fresh_import import FreshImport
-from pytest_selfheal.propose.search.generate import generate, neighbours, slip_factor
+from pytest_selfheal.propose.search.generate import generate, is_crowded, neighbours
 from pytest_selfheal.propose.search.harness import Harness
 from pytest_selfheal.propose.search.observe import collections_of
 from pytest_selfheal.propose.search.orders import Orders
@@ -40,7 +40,6 @@ from pytest_selfheal.propose.search.repair_direct import direct
 from pytest_selfheal.propose.search.screen import Screener
 from pytest_selfheal.propose.search.search import Budget, Plausible, Search
 from pytest_selfheal.propose.search.slow import Zygote
-from pytest_selfheal.propose.search.smells import doubt_of, reads_of, rewrites
 from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.propose.search.suspects import executed_files, shares, suspects
 from pytest_selfheal.propose.search.swap import LiveFunctions, State
@@ -62,10 +61,6 @@ ENDLESS = 0.3
 """CPU seconds to watch a test that ran into its time limit."""
 SHORT_TRY, SHORT_TRY_ENDLESS = 0.02, 0.003
 """CPU seconds for a candidate beside six times what the tests take; of an endless test nobody knows what it will take."""
-SLOW_TESTS = 2.0
-"""Wall seconds of the failing tests beyond which nothing but the first patch is looked at for what it decides."""
-NOT_LOOKED_AT = 0.1
-"""What a patch keeps of its weight when nobody looks at what it decides."""
 MAX_COMPARED = 16
 COMPARE_SECONDS = 0.5
 """CPU seconds for comparing the behaviour of one group of plausible patches."""
@@ -101,7 +96,6 @@ class Engine:
         self.close = child.channel_fds()
         self.budget = Budget(self.orders.cpu_seconds, self.orders.wall_seconds, self.usage)
         self.suspect_functions = 0
-        self._decided: dict[int, bool] = {}
         self.scratch = Path(self.orders.go_on).parent / "engine"
 
     def send(self, event: str, **data: Any) -> None:
@@ -126,15 +120,16 @@ class Engine:
             why = "no file of the project that may be changed runs in the failing tests"
             self.send("end", tried=0, reason="no_candidate", evidence=[why])
             return
-        search = self._search(harness, live, sources, texts)
+        doubts = Doubts(self.files, harness)
+        search = self._search(harness, live, sources, texts, doubts)
         for number, group in enumerate(search.run(), 1):
             choices = choose(
                 group,
                 self._compared(group, harness, live),
                 self._located,
-                lambda plausible: self._doubt(plausible.candidate) * self._looked_at(plausible, harness),
-                self._reads,
-                lambda plausible: self._pinned(plausible, harness),
+                doubts.of,
+                doubts.reads,
+                doubts.pinned,
             )
             self.send(
                 "patches",
@@ -194,7 +189,12 @@ class Engine:
     # ------------------------------------------------------------------ search
 
     def _search(
-        self, harness: Harness, live: LiveFunctions, sources: dict[str, Source], texts: dict[str, str]
+        self,
+        harness: Harness,
+        live: LiveFunctions,
+        sources: dict[str, Source],
+        texts: dict[str, str],
+        doubts: Doubts,
     ) -> Search:
         absolute = {path: self.files.absolute(path) for path in sources}
         failing, passing = [test.trace for test in harness.failing], [test.trace for test in harness.passing]
@@ -239,7 +239,7 @@ class Engine:
             lambda candidate: neighbours(sources[candidate.path], candidate, context),
             slow,
             self.budget,
-            lambda plausible: self._doubtful(plausible, context, harness),
+            lambda plausible: doubts.of(plausible) < 1 or is_crowded(plausible.candidate, context),
         )
 
     def _held(
@@ -301,63 +301,6 @@ class Engine:
         frames = [frame for failure in self.diagnosis.failures for link in failure.chain for frame in link.frames]
         return any(frame.function.rpartition(".")[2] == name for frame in frames)
 
-    def _doubtful(self, plausible: Plausible, context: Context, harness: Harness) -> bool:
-        """A slip on a line that passing tests run, what reads oddly, what nobody looks at: something else is likelier."""
-        candidate = plausible.candidate
-        return (
-            slip_factor(candidate.operator, candidate.path, candidate.line, context) < 1
-            or self._doubt(candidate) < 1
-            or self._looked_at(plausible, harness) < 1
-        )
-
-    def _doubt(self, candidate: Candidate) -> float:
-        """What a reader would think of it."""
-        source = self.files.source(candidate.path)
-        return doubt_of(source, candidate) if source is not None else 1.0
-
-    def _looked_at(self, plausible: Plausible, harness: Harness) -> float:
-        """What it keeps of its weight where it turns a decision and the tests look at one outcome only, or look away."""
-        source = self.files.source(plausible.candidate.path)
-        if source is None or plausible.slow or harness.wall > SLOW_TESTS:
-            return 1.0
-        changed = decisions(source.text, plausible.candidate.edits)
-        if not changed or _is_new(plausible.candidate, source):
-            return 1.0
-        return 1.0 if self._seen_decided(plausible, harness, changed) else NOT_LOOKED_AT
-
-    def _seen_decided(self, plausible: Plausible, harness: Harness, changed: Sequence[Decision]) -> bool:
-        """Whether tests see both outcomes, and no passing test goes another way than before without noticing."""
-        known = self._decided.get(id(plausible))
-        if known is None:
-            after = harness.arcs(plausible.live, plausible.codes)
-            known = all(all(decision.outcomes(set().union(*after))) for decision in changed)
-            source = self.files.source(plausible.candidate.path)
-            if known and source is not None and not _is_new(plausible.candidate, source):
-                passing = len(harness.failing)
-                before = harness.arcs(plausible.live, plausible.codes, patched=False)
-                known = not any(
-                    decision.outcomes(old) != decision.outcomes(new)
-                    for old, new in zip(before[passing:], after[passing:], strict=False)
-                    for decision in changed
-                )
-            self._decided[id(plausible)] = known
-        return known
-
-    def _pinned(self, plausible: Plausible, harness: Harness) -> bool:
-        """The tests see both outcomes of what it decides, and it is no new expression that leaves out what was read."""
-        candidate = plausible.candidate
-        source = self.files.source(candidate.path)
-        if source is None:
-            return False
-        if rewrites(source, candidate):
-            return False
-        changed = decisions(source.text, candidate.edits)
-        return not changed or plausible.slow or self._seen_decided(plausible, harness, changed)
-
-    def _reads(self, candidate: Candidate) -> Counter[str]:
-        source = self.files.source(candidate.path)
-        return reads_of(source, candidate) if source is not None else Counter()
-
     def _compared(self, group: list[Plausible], harness: Harness, live: LiveFunctions) -> Comparison:
         """What plausible patches do on observed and mutated inputs; ``group`` is put in the order of the versions."""
         group.sort(key=lambda plausible: (plausible.slow, -plausible.candidate.weight))
@@ -388,11 +331,6 @@ class Engine:
                 pass
             time.sleep(WAIT_TICK)
         return False
-
-
-def _is_new(candidate: Candidate, source: Source) -> bool:
-    """Whether whole lines come in: a decision that was not there before."""
-    return any("\n" in edit.text + source.text[edit.start : edit.end] for edit in candidate.edits)
 
 
 def _modules(paths: set[str]) -> list[ModuleType]:

@@ -194,6 +194,11 @@ def slip_factor(operator: str, path: str, line: int, context: Context) -> float:
     return max(SLIP_SHARE, share**0.5) if share is not None and is_slip(operator) else 1.0
 
 
+def is_crowded(candidate: Candidate, context: Context) -> bool:
+    """A slip on a line that passing tests run as well: something else is likelier to be missing."""
+    return slip_factor(candidate.operator, candidate.path, candidate.line, context) < 1
+
+
 def _habitual(draft: Draft, text: str) -> bool:
     return len(draft.edits) == 1 and draft.edits[0].text in text
 

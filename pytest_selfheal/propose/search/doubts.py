@@ -1,0 +1,76 @@
+"""How far to trust a plausible patch for what a reader and the passing tests would say of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pytest_selfheal.propose.search.candidate import Candidate
+from pytest_selfheal.propose.search.decided import Decision, decisions
+from pytest_selfheal.propose.search.files import Files
+from pytest_selfheal.propose.search.harness import Harness
+from pytest_selfheal.propose.search.search import Plausible
+from pytest_selfheal.propose.search.smells import doubt_of, reads_of, rewrites
+from pytest_selfheal.propose.search.source import Source
+
+SLOW_TESTS = 2.0
+"""Wall seconds of the failing tests beyond which nothing but the first patch is looked at for what it decides."""
+NOT_LOOKED_AT = 0.1
+"""What a patch keeps of its weight when nobody looks at what it decides."""
+
+
+class Doubts:
+    """Answers about the plausible patches of one search."""
+
+    def __init__(self, files: Files, harness: Harness) -> None:
+        self._files = files
+        self._harness = harness
+        self._decided: dict[int, bool] = {}
+
+    def of(self, plausible: Plausible) -> float:
+        """The share of its weight (0..1) that a patch keeps for how it reads, and for a decision that it turns unseen."""
+        candidate = plausible.candidate
+        source = self._files.source(candidate.path)
+        if source is None:
+            return 1.0
+        kept = doubt_of(source, candidate)
+        if plausible.slow or self._harness.wall > SLOW_TESTS or _is_new(candidate, source):
+            return kept
+        changed = decisions(source.text, candidate.edits)
+        return kept if not changed or self._seen(plausible, source, changed) else kept * NOT_LOOKED_AT
+
+    def reads(self, candidate: Candidate) -> Counter[str]:
+        """How often the changed code reads each name."""
+        source = self._files.source(candidate.path)
+        return reads_of(source, candidate) if source is not None else Counter()
+
+    def pinned(self, plausible: Plausible) -> bool:
+        """The tests see both outcomes of what it decides, and it is no new expression that leaves out what was read."""
+        candidate = plausible.candidate
+        source = self._files.source(candidate.path)
+        if source is None or rewrites(source, candidate):
+            return False
+        changed = decisions(source.text, candidate.edits)
+        return not changed or plausible.slow or self._seen(plausible, source, changed)
+
+    def _seen(self, plausible: Plausible, source: Source, changed: Sequence[Decision]) -> bool:
+        """Whether tests see both outcomes, and no passing test goes another way than before without noticing."""
+        known = self._decided.get(id(plausible))
+        if known is None:
+            after = self._harness.arcs(plausible.live, plausible.codes)
+            known = all(all(decision.outcomes(set().union(*after))) for decision in changed)
+            if known and not _is_new(plausible.candidate, source):
+                passing = len(self._harness.failing)
+                before = self._harness.arcs(plausible.live, plausible.codes, patched=False)
+                known = not any(
+                    decision.outcomes(old) != decision.outcomes(new)
+                    for old, new in zip(before[passing:], after[passing:], strict=False)
+                    for decision in changed
+                )
+            self._decided[id(plausible)] = known
+        return known
+
+
+def _is_new(candidate: Candidate, source: Source) -> bool:
+    """Whether whole lines come in: a decision that was not there before."""
+    return any("\n" in edit.text + source.text[edit.start : edit.end] for edit in candidate.edits)
