@@ -154,17 +154,16 @@ def test_membership_of_variables_in_the_module_s_collections() -> None:
     assert found == {(("m.py", "f"), "low", "WORDS")}  # "a" is too short to say anything
 
 
-def test_a_held_value_is_asked_for_first() -> None:
+def test_a_held_value_is_asked_for_once_it_is_bound() -> None:
     source = Source("m.py", "WORDS = ('status',)\ndef f(word):\n    low = word.lower()\n    if not low:\n        return word\n    return g(low)\n")  # fmt: skip
     region = source.region("f")
     assert region is not None
     from pytest_selfheal.propose.search.operators import guard
 
     context = Context(held={("m.py", "f"): (("low", "WORDS"),)})
-    drafts = list(guard.returning(region, context))
-    best = [d.edits[0].text for d in drafts if d.factor == max(d.factor for d in drafts)]
-    assert "    if low in WORDS:\n        return word\n" in best
-    assert all("low in WORDS" in text for text in best)
+    found = [d.edits[0] for d in guard.held(region, context)]
+    assert {e.text for e in found} == {"    if low in WORDS:\n        return word\n"}
+    assert min(e.start for e in found) == source.text.index("    if not low")  # not before it is bound
 
 
 # ------------------------------------------------------------------ the complete form

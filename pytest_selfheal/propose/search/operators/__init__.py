@@ -79,6 +79,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("regex", regex.propose),
     Family("borrow", borrow.propose),
     Family("condition", condition.propose),
+    Family("guard/held", guard.held),
     Family("guard/raise", guard.raising),
     Family("guard/return", guard.returning),
     Family("guard/value", guard.values),

@@ -44,9 +44,6 @@ def atoms(
     source = region.source
     names = subjects(region) if names is None else names
     kind = {n: kinds.variables.get(n, "any") for n in names}
-    for n, collection in context.held.get((source.path, region.qualname), ()):
-        if n in names:
-            yield f"{n} in {collection}", "held", n
     for n in names:
         if kind[n] not in NUMBERS or kind[n] == "bool":
             yield f"not {n}", "empty", n

@@ -104,12 +104,8 @@ def returning(region: Region, context: Context) -> Iterator[Draft]:
                     continue
                 edit = insert(source, place, f"if {text}:\n{step}return {value}")
                 if edit is not None:
-                    # A collection of the module in which the failing test's own value stands, and nobody asks.
-                    asked = 4.0 if key == "held" and value in returned else 1.0
-                    factor = (
-                        asked
-                        * (1.0 if place is first or asked > 1 else 0.4)
-                        * (1.0 if value in ("None", "False", "True", "0", "[]", '""') or value in returned else 0.5)
+                    factor = (1.0 if place is first else 0.4) * (
+                        1.0 if value in ("None", "False", "True", "0", "[]", '""') or value in returned else 0.5
                     )
                     yield Draft((edit,), f"guard/return/{key}", f"return {value} if {text}", factor)
 
@@ -194,6 +190,32 @@ def values(region: Region, context: Context) -> Iterator[Draft]:
                     "guard/value/extreme",
                     level=1,
                 )
+
+
+def held(region: Region, context: Context) -> Iterator[Draft]:
+    """``if <variable> in <COLLECTION>: return <what is returned elsewhere>``: the failing test's value stands in it, and nobody asks."""
+    pairs = context.held.get((region.source.path, region.qualname), ())
+    if isinstance(region.node, ast.Module) or not pairs:
+        return
+    source, step = region.source, unit(region.source)
+    values = [n.value for n in region.nodes if isinstance(n, ast.Return)]
+    plain = sorted({source.segment(v) for v in values if isinstance(v, (ast.Name, ast.Constant))})
+    asked = {
+        source.segment(n.left)
+        for n in region.nodes
+        if isinstance(n, ast.Compare) and isinstance(n.ops[0], (ast.In, ast.NotIn))
+    }
+    body = [s for s in region.node.body if not source.is_docstring_statement(s)]
+    for variable, collection in pairs:
+        bound = [i for i, s in enumerate(body) if any(n.id == variable for n in ast.walk(s) if isinstance(n, ast.Name))]
+        known = 0 if variable in region.parameters else min(bound, default=-1) + 1
+        likely = 2.0 if variable in asked else 1.0
+        for place in body[known : known + 4]:
+            for value in plain:
+                edit = insert(source, place, f"if {variable} in {collection}:\n{step}return {value}")
+                if edit is not None:
+                    what = f"return {value} if {variable} in {collection}"
+                    yield Draft((edit,), "guard/held", what, likely)
 
 
 def setting(region: Region, context: Context) -> Iterator[Draft]:
