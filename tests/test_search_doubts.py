@@ -49,6 +49,8 @@ def test_slips_lose_where_passing_tests_run_and_missing_cases_do_not() -> None:
         ("call/unwrap/str", True),
         ("call/method/upper>lower", False),
         ("copy/twin", False),
+        ("condition/and/length", True),
+        ("condition/and/isinstance", False),
         ("variable/local/operand + guard/raise", True),
     ],
 )
@@ -116,6 +118,12 @@ def test_operator_makes_the_repair(family: str, before: str, after: str, message
     chain = [failed("StopIteration", ""), failed(exceptions, message)] if "StopIteration" in message else [failed(exceptions, message)]  # fmt: skip
     function = "g" if "def g()" in before else "f" if "def f" in before else "scan"
     check(family, before, after, failures=chain if message else (), function=function)
+
+
+def test_what_is_true_or_false_is_never_asked_for_none() -> None:
+    found = variants("condition", "def f(x, flag: bool = False):\n    if flag and isinstance(x, int):\n        return 1\n    if not x:\n        return 2\n")  # fmt: skip
+    assert any("if x is None:" in text for text in found)
+    assert not any("flag is not None" in text or "isinstance(x, int) is not None" in text for text in found)
 
 
 def test_no_loop_is_left_where_there_is_none() -> None:

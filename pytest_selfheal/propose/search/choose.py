@@ -21,6 +21,8 @@ ENOUGH_INPUTS = 8
 ENOUGH_OBSERVED = 2
 """A single input that the tests use pins hardly anything down."""
 HIGH_SHARE, MEDIUM_SHARE = 0.8, 0.5
+HARDLY = 0.1
+"""A patch that keeps no more of its weight is of low confidence, even alone."""
 MAX_ALTERNATIVES = 3
 SHOWN = 80
 
@@ -76,6 +78,8 @@ def choose(
                 not located(first.candidate) or doubts[id(first)] < 1 or _may_drop(group, reads) or not pinned(first)
             ):
                 confidence = "medium"
+            if doubts[id(first)] <= HARDLY:
+                confidence = "low"
         others = tuple(
             (other.members[0], _difference(group.behaviour, other.behaviour, comparison))
             for other in groups

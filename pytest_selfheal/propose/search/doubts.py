@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Sequence
 
-from pytest_selfheal.propose.search.candidate import Candidate
+from pytest_selfheal import parsing
+from pytest_selfheal.propose.search.candidate import Candidate, apply
 from pytest_selfheal.propose.search.decided import Decision, decisions
 from pytest_selfheal.propose.search.files import Files
 from pytest_selfheal.propose.search.harness import Harness
@@ -13,6 +15,7 @@ from pytest_selfheal.propose.search.search import Plausible
 from pytest_selfheal.propose.search.smells import doubt_of, reads_of, rewrites
 from pytest_selfheal.propose.search.source import Source
 
+_DECISIONS = (ast.If, ast.While, ast.Try)
 SLOW_TESTS = 2.0
 """Wall seconds of the failing tests beyond which nothing but the first patch is looked at for what it decides."""
 NOT_LOOKED_AT = 0.1
@@ -72,5 +75,12 @@ class Doubts:
 
 
 def _is_new(candidate: Candidate, source: Source) -> bool:
-    """Whether whole lines come in: a decision that was not there before."""
-    return any("\n" in edit.text + source.text[edit.start : edit.end] for edit in candidate.edits)
+    """Whether a decision comes in that was not there before, rather than that one is changed or its branches are."""
+    if not any("\n" in edit.text for edit in candidate.edits):
+        return False
+    old = sum(isinstance(node, _DECISIONS) for node in ast.walk(source.tree))
+    try:
+        new = sum(isinstance(node, _DECISIONS) for node in ast.walk(parsing.parse(apply(source.text, candidate.edits))))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return new > old

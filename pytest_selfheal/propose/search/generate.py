@@ -54,6 +54,8 @@ SLIPS = frozenset(
     | {"call/unwrap", "replicate", "statement/delete", "statement/open", "subscript", "synthesis/new", "variable"}
 )
 """What a slip of the fingers looks like: code that was right once and would have failed in every test that runs it."""
+ARBITRARY = ("/length", "/number", "/pair")
+"""Conditions of a kind of which one fits any test by chance: nothing says that a case is missing."""
 SLIP_SHARE = 0.15
 """What is left at least of a slip's prior, however many tests run its line and pass."""
 BOOST = 4.0
@@ -185,6 +187,8 @@ def _drafts(family: Family, region: Region, context: Context) -> list[Draft]:
 def is_slip(operator: str) -> bool:
     """Whether a kind of change undoes a slip rather than adds what was never there."""
     first = operator.split(" + ")[0]
+    if first.startswith("condition/") and first.endswith(ARBITRARY):
+        return True
     return not SLIPS.isdisjoint({first.partition("/")[0], "/".join(first.split("/")[:2])})
 
 

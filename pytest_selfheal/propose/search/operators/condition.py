@@ -29,7 +29,7 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
     ]
     for node in region.expressions:
         if condition(source, node):
-            yield from _truth(region, node)
+            yield from _truth(region, node, kinds)
         if isinstance(node, ast.BoolOp) and len(node.values) > 1:
             first, *rest = node.values
             word = " and " if isinstance(node.op, ast.And) else " or "
@@ -67,10 +67,12 @@ def _text(region: Region, node: ast.expr, level: int) -> str:
     return f"({text})" if precedence(node) < level else text
 
 
-def _truth(region: Region, node: ast.expr) -> Iterator[Draft]:
+def _truth(region: Region, node: ast.expr, kinds: Kinds) -> Iterator[Draft]:
     source = region.source
     text = source.segment(node)
     if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+        if kinds.of(node) == "bool":  # never None, and of no length
+            return
         for new, key in (
             (f"{text} is not None", "notnone"),
             (f"{text} is None", "none"),
