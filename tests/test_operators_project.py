@@ -8,6 +8,7 @@ from operator_twins import variants
 TWINS = [
     ("project", "f", "def clean(x):\n    return x\ndef f(v):\n    return g(v)\n", "    return g(clean(v))\n"),
     ("project", "A.f", "class A:\n    def show(self, x):\n        return x\n    def f(self, v):\n        return v\n", "    def f(self, v):\n        return self.show(v)\n"),
+    ("project", "B.f", "class A:\n    def show(self, x):\n        return x\nclass B(A):\n    def f(self, v):\n        return v\n", "    def f(self, v):\n        return self.show(v)\n"),
     ("project", "A.f", "PORTS = {}\nclass A:\n    def f(self, v):\n        return self.port\n", "return self.port or PORTS.get(v)\n"),
     ("project", "A.f", "class A:\n    def items(self):\n        return 1\n    def f(self):\n        return len(self._items)\n", "return len(list(self))\n"),
     ("project", "deco", "import functools\ndef deco(func):\n    def inner(*a):\n        return func(*a)\n    return inner\n", "    @functools.wraps(func)\n    def inner"),

@@ -47,6 +47,8 @@ def test_slips_lose_where_passing_tests_run_and_missing_cases_do_not() -> None:
         ("statement/delete/Assign", True),
         ("statement/move", False),
         ("call/unwrap/str", True),
+        ("wrap/swapcase/return", True),
+        ("wrap/int/return", False),
         ("call/method/upper>lower", False),
         ("copy/twin", False),
         ("condition/and/length", True),

@@ -51,7 +51,18 @@ SLIPS = frozenset(
         "offset",
         "operands",
     }
-    | {"call/unwrap", "replicate", "statement/delete", "statement/open", "subscript", "synthesis/new", "variable"}
+    | {
+        "wrap/reverse",
+        "wrap/reversed",
+        "wrap/swapcase",
+        "call/unwrap",
+        "replicate",
+        "statement/delete",
+        "statement/open",
+        "subscript",
+        "synthesis/new",
+        "variable",
+    }
 )
 """What a slip of the fingers looks like: code that was right once and would have failed in every test that runs it."""
 ARBITRARY = ("/length", "/number", "/pair")

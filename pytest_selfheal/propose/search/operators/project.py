@@ -38,8 +38,8 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         text = source.segment(node)
         for name in wraps:
             if not text.startswith(f"{name}("):
-                factor = 4.0 if name.rpartition(".")[2] in said else 1.0
-                yield swap(source, node, f"{name}({text})", f"project/wrap/{place}", factor, level=ATOM)
+                key = "project/named" if name.rpartition(".")[2] in said else f"project/wrap/{place}"
+                yield swap(source, node, f"{name}({text})", key, level=ATOM)
         if place in ("return", "assign", "argument"):
             for table in tables:
                 for key in _keys(region):
@@ -70,10 +70,22 @@ def _wrappers(region: Region, node: FunctionNode, said: set[str]) -> list[str]:
     if isinstance(holder, ast.ClassDef) and "self" in region.parameters:
         found += [
             f"self.{n.name}"
-            for n in holder.body
+            for owner in _lineage(region, holder)
+            for n in owner.body
             if isinstance(n, ast.FunctionDef) and n is not node and _takes(n) == 2 and not n.name.startswith("__")
         ]
+    found = list(dict.fromkeys(found))
     return sorted(found, key=lambda name: name.rpartition(".")[2] not in said)[:_MOST]
+
+
+def _lineage(region: Region, holder: ast.ClassDef) -> list[ast.ClassDef]:
+    """A class and its bases, as far as they stand in the same file."""
+    classes = {n.name: n for n in region.source.tree.body if isinstance(n, ast.ClassDef)}
+    found = [holder]
+    for owner in found:
+        bases = [classes[b.id] for b in owner.bases if isinstance(b, ast.Name) and b.id in classes]
+        found += [base for base in bases if base not in found]
+    return found
 
 
 def _takes(node: ast.FunctionDef) -> int:
