@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pytest_selfheal.judge import fence
 from pytest_selfheal.judge.assertions import Counter
 from pytest_selfheal.judge.control import Control, Integrity
 from pytest_selfheal.judge.limits import apply_limits, die_with_parent
@@ -174,6 +175,8 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
     Path(setup_path).unlink()  # it names the nonce
     die_with_parent()
     apply_limits(**setup["limits"])
+    if setup["fence"]:
+        fence.build(setup["fence"])
     _FDS.append(int(fd))
     counter = Counter()
     _PREPARED.append((setup, Channel(int(fd), setup["nonce"]), Integrity(), counter))

@@ -100,6 +100,7 @@ def run_tests(
         "original": str(project.top),
         "copy": str(workspace.seen_top),
         "test_timeout": test_timeout,
+        "fence": workshop.sandbox.fence(workshop.view(workspace, box, tmp)),
         "limits": {
             "memory_mib": settings.memory,
             "file_mib": 1024.0,

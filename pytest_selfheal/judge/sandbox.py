@@ -60,11 +60,17 @@ class Sandbox(Protocol):
         """
         ...
 
+    def fence(self, view: View) -> list[str]:
+        """Folders outside of which :mod:`pytest_selfheal.judge.fence` refuses changes; empty where there are walls."""
+        ...
+
 
 @dataclass(frozen=True)
 class ProcessSandbox:
-    """No walls; limits alone."""
+    """No walls; limits, and a fence for what goes through Python."""
 
+    binds: tuple[Path, ...] = ()
+    """Paths of the machine beyond the project that tests may write."""
     name: Literal["process"] = "process"
 
     def seen_as(self, view: View) -> Path:
@@ -72,6 +78,9 @@ class ProcessSandbox:
 
     def wrap(self, argv: Sequence[str], view: View, env: Mapping[str, str]) -> list[str]:
         return list(argv)
+
+    def fence(self, view: View) -> list[str]:
+        return [str(path) for path in (view.copy, *view.writable, *self.binds)]
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,9 @@ class BwrapSandbox:
 
     def seen_as(self, view: View) -> Path:
         return view.original
+
+    def fence(self, view: View) -> list[str]:
+        return []
 
     def wrap(self, argv: Sequence[str], view: View, env: Mapping[str, str]) -> list[str]:
         hidden = _hidden_folders(env, view)
@@ -138,20 +150,21 @@ def choose(settings: Settings, original: Path | None = None) -> tuple[Sandbox, t
     ``original`` is the user's top. Raises :class:`SandboxError` when ``bwrap`` was asked for and does not work here;
     ``auto`` then falls back to ``process`` with a sentence that says what is not isolated.
     """
+    binds = _binds(settings, original or Path.cwd())
     if settings.sandbox == "process":
-        return ProcessSandbox(), (PROCESS_NOTE.format(why="--selfheal-sandbox process"),)
+        return ProcessSandbox(binds), (PROCESS_NOTE.format(why="--selfheal-sandbox process"),)
     sandbox, why = find_bwrap()
     if sandbox is None:
         if settings.sandbox == "bwrap":
             raise SandboxError(
                 f"--selfheal-sandbox bwrap: {why}. Install or allow bubblewrap, or use --selfheal-sandbox auto."
             )
-        return ProcessSandbox(), (PROCESS_NOTE.format(why=why),)
+        return ProcessSandbox(binds), (PROCESS_NOTE.format(why=why),)
     return (
         BwrapSandbox(
             sandbox.program,
             network=settings.network,
-            binds=_binds(settings, original or Path.cwd()),
+            binds=binds,
             processes=sandbox.processes,
             secret=_secret(settings),
         ),
