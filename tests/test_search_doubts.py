@@ -8,7 +8,7 @@ from types import FunctionType
 import pytest
 from operator_twins import check, failed, variants
 
-from pytest_selfheal.propose.search import observe
+from pytest_selfheal.propose.search import observe, proposer
 from pytest_selfheal.propose.search.candidate import Candidate, Edit, apply
 from pytest_selfheal.propose.search.context import Context
 from pytest_selfheal.propose.search.generate import is_slip, slip_factor
@@ -77,6 +77,14 @@ def test_only_the_failing_functions_say_what_should_be_raised() -> None:
     file = "def test_one():\n    with raises(KeyError):\n        f()\ndef test_two():\n    assert f() == 1\n"
     assert Context.build([], {}, [file]).expected_exceptions == ("KeyError",)
     assert Context.build([], {}, [file], wanting=["def test_two():\n    assert f() == 1\n"]).expected_exceptions == ()
+
+
+def test_the_tests_beside_a_failing_one_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proposer, "MAX_PASSING", 3)
+    failing = ["t.py::TestA::test_one", "t.py::test_many[1]"]
+    durations = {"t.py::TestA::test_two": 0.3, "t.py::TestB::test_quick": 0.01, "t.py::test_many[2]": 0.2, "t.py::TestA::test_slow": 9.0, "t.py::test_other": 0.02}  # fmt: skip
+    found = proposer.nearest_passing(durations, failing, durations, 1.0)
+    assert found == ("t.py::test_many[2]", "t.py::TestA::test_two", "t.py::TestB::test_quick")
 
 
 # ------------------------------------------------------------------ operators that real fixes taught

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,18 +111,13 @@ class _EngineRun:
             self._messages.put(None)
 
     def _passing(self) -> tuple[str, ...]:
-        """Quick passing tests of the files whose tests fail."""
+        """Quick passing tests of the files whose tests fail: those beside a failing one first, they are the likeliest to notice."""
         project = self._workshop.project
         files = {nodeid.partition("::")[0] for nodeid in self._diagnosis.nodeids}
-        found: list[str] = []
-        budget = PASSING_SHARE * self._settings.cpu_seconds
         candidates = [n for n, o in project.outcomes.items() if o == "passed" and n.partition("::")[0] in files]
-        for nodeid in sorted(candidates, key=lambda n: (project.durations.get(n, 0.0), n)):
-            budget -= project.durations.get(nodeid, 0.0)
-            if budget < 0 or len(found) >= MAX_PASSING:
-                break
-            found.append(nodeid)
-        return tuple(found)
+        return nearest_passing(
+            candidates, self._diagnosis.nodeids, project.durations, PASSING_SHARE * self._settings.cpu_seconds
+        )
 
     def _editable(self, top: Path) -> tuple[str, ...]:
         from pytest_selfheal.propose.search.editable import editable_files
@@ -203,3 +198,23 @@ def _sentence(described: dict[str, Any]) -> str:
     function = described["function"]
     place = described["path"] if function == "<module>" else f"{function}()"
     return f"{described['description']} in {place}"
+
+
+def nearest_passing(
+    candidates: Iterable[str], failing: Iterable[str], durations: Mapping[str, float], budget: float
+) -> tuple[str, ...]:
+    """At most :data:`MAX_PASSING` tests that take ``budget`` seconds in all: of the failing tests' classes, then the quick ones."""
+    beside = {nodeid.rpartition("::")[0] for nodeid in failing if nodeid.count("::") > 1}
+    beside |= {nodeid.partition("[")[0] for nodeid in failing}
+
+    def rank(nodeid: str) -> tuple[bool, float, str]:
+        near = nodeid.rpartition("::")[0] in beside or nodeid.partition("[")[0] in beside
+        return not near, durations.get(nodeid, 0.0), nodeid
+
+    found: list[str] = []
+    for nodeid in sorted(candidates, key=rank):
+        took = durations.get(nodeid, 0.0)
+        if took <= budget and len(found) < MAX_PASSING:
+            budget -= took
+            found.append(nodeid)
+    return tuple(found)
