@@ -67,10 +67,11 @@ def test_a_function_that_holds_what_the_failure_quotes_comes_first() -> None:
     text = "def first(d):\n    d['other'] = 1\n    return d\n\ndef second(d):\n    d['idle_for'] = 0\n    return d\n"
     source = Source("m.py", text)
     lines = [trace(1, 2, 3, 5, 6, 7)]
-    args = ([], {"m.py": source}, {"m.py": "/m.py"}, ["test"])
-    plain = [s.function for s in suspects(lines, [], *args)]
-    quoted = [s.function for s in suspects(lines, [], *args, ["assert 'delay' in {'idle_for': 0}"])]
-    assert (plain[0], quoted[0]) == ("first", "second")
+
+    def first_of(*messages: str) -> str:
+        return suspects(lines, [], [], {"m.py": source}, {"m.py": "/m.py"}, ["test"], messages)[0].function
+
+    assert (first_of(), first_of("assert 'delay' in {'idle_for': 0}")) == ("first", "second")
 
 
 def test_only_the_failing_functions_say_what_should_be_raised() -> None:
