@@ -13,7 +13,6 @@ import contextlib
 import errno
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -50,8 +49,8 @@ _DEVICES = ("/dev/", "/proc/self/")
 
 
 def build(folders: Iterable[str]) -> None:
-    """Put up the fence for the rest of this process and for its forks; temporary folders are inside of it."""
-    sys.addaudithook(hook([*folders, tempfile.gettempdir()]))
+    """Put up the fence for the rest of this process and for its forks."""
+    sys.addaudithook(hook(folders))
 
 
 def hook(folders: Iterable[str]) -> Callable[[str, tuple[Any, ...]], None]:
