@@ -137,6 +137,13 @@ def test_what_is_true_or_false_is_never_asked_for_none() -> None:
     assert not any("flag is not None" in text or "isinstance(x, int) is not None" in text for text in found)
 
 
+def test_a_negation_is_taken_off_and_never_doubled() -> None:
+    found = variants("boolean", "def f(x):\n    if not g(x):\n        return 1\n    if h(x):\n        return 2\n")
+    assert any("if g(x):" in text for text in found)
+    assert any("if not h(x):" in text for text in found)
+    assert not any("not not" in text for text in found)
+
+
 def test_no_loop_is_left_where_there_is_none() -> None:
     before = "def f(s):\n    return s\ndef g(s):\n    for c in s:\n        if c:\n            continue\n    return s\n"
     assert not [text for text in variants("copy/twin", before) if "continue" in text.split("def g")[0]]

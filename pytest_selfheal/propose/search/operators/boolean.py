@@ -29,7 +29,9 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         if isinstance(node, ast.Compare):
             continue
         valued = isinstance(source.parent(node), (ast.Return, ast.Assign, ast.Lambda)) and _boolean(node)
-        if not isinstance(node, ast.UnaryOp) and (condition(source, node) or valued):
+        up = source.parent(node)
+        negated = isinstance(up, ast.UnaryOp) and isinstance(up.op, ast.Not)  # taking that off says the same
+        if not isinstance(node, ast.UnaryOp) and not negated and (condition(source, node) or valued):
             text = source.segment(node)
             loose = isinstance(node, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr))
             yield swap(source, node, f"not ({text})" if loose else f"not {text}", "boolean/negate", level=4)
