@@ -236,6 +236,7 @@ def measure(checkout: Checkout, path: Path, mutant: bytes, limit: float) -> dict
     line |= judged(checkout, path, original)
     if line["faults"]:
         line["outcome"] = "unclean"
+        (checkout.home / f"unclean-{int(time.time())}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     (checkout.home / f"output-{checkout.subject.name}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     return line
 
