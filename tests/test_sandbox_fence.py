@@ -45,7 +45,7 @@ def change(how):
         "cut": lambda: os.truncate(KEPT, 0),
         "move": lambda: shutil.move(KEPT, "here.txt"),
         "kill": lambda: os.kill({outer}, signal.SIGTERM),
-        "everybody": lambda: os.kill(-1, 0),
+        "everybody": lambda: os.kill(-1, signal.SIGCONT),
     }}[how]()
 
 
@@ -68,8 +68,9 @@ def test_own_files(tmp_path):
     os.replace(folder / "x", tmp_path / "y")
     shutil.copyfile(tmp_path / "y", Path(__file__).parent / "copied")
     shutil.rmtree(tmp_path / "a")
-    with open(os.devnull, "w") as sink:
-        sink.write("nothing")
+    for name in (os.devnull, "/dev/stdout"):
+        with open(name, "w") as sink:
+            sink.write("nothing")
     assert KEPT.read_text() == "kept"
 
 
@@ -78,6 +79,7 @@ def test_own_processes():
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     child.send_signal(signal.SIGTERM)
     assert child.wait() == -signal.SIGTERM
+    os.kill(os.getppid(), 0)
 """
 HOWS = [
     *("unlink", "bytes", "relative", "rename", "over", "write", "append", "descriptor", "through a link", "tree"),

@@ -62,12 +62,14 @@ def hook(folders: Iterable[str]) -> Callable[[str, tuple[Any, ...]], None]:
         if path is None or isinstance(path, int):
             return  # a descriptor: it was looked at when it was opened
         text = os.path.abspath(os.fsdecode(path))
+        if text.startswith(_DEVICES):
+            return  # by its own name: /dev/stdout leads to wherever the output goes
         real = (
             os.path.realpath(text)
             if follow
             else os.path.join(os.path.realpath(os.path.dirname(text)), os.path.basename(text))
         )
-        if real not in inside and not real.startswith(below) and not real.startswith(_DEVICES):
+        if real not in inside and not real.startswith(below):
             raise PermissionError(errno.EACCES, "outside of what proposed code may change", real)
 
     def on_audit(event: str, arguments: tuple[Any, ...]) -> None:
@@ -81,7 +83,7 @@ def hook(folders: Iterable[str]) -> Callable[[str, tuple[Any, ...]], None]:
                 return  # relative to a folder that was looked at, as when a tree is removed
             for position in _CHANGED[event]:
                 refuse(arguments[position], event in _FOLLOWED)
-        elif event in ("os.kill", "os.killpg"):
+        elif event in ("os.kill", "os.killpg") and arguments[1]:  # signal 0 only asks
             _own_process(abs(arguments[0]) if event == "os.kill" else arguments[0], arguments[0] == -1)
 
     return on_audit

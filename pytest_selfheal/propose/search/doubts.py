@@ -28,7 +28,7 @@ class Doubts:
     def __init__(self, files: Files, harness: Harness) -> None:
         self._files = files
         self._harness = harness
-        self._decided: dict[int, bool] = {}
+        self._decided: dict[Candidate, bool] = {}
 
     def of(self, plausible: Plausible) -> float:
         """The share of its weight (0..1) that a patch keeps for how it reads, and for a decision that it turns unseen."""
@@ -58,7 +58,7 @@ class Doubts:
 
     def _seen(self, plausible: Plausible, source: Source, changed: Sequence[Decision]) -> bool:
         """Whether tests see both outcomes, and no passing test goes another way than before without noticing."""
-        known = self._decided.get(id(plausible))
+        known = self._decided.get(plausible.candidate)
         if known is None:
             after = self._harness.arcs(plausible.live, plausible.codes)
             known = all(all(decision.outcomes(set().union(*after))) for decision in changed)
@@ -70,7 +70,7 @@ class Doubts:
                     for old, new in zip(before[passing:], after[passing:], strict=False)
                     for decision in changed
                 )
-            self._decided[id(plausible)] = known
+            self._decided[plausible.candidate] = known
         return known
 
 

@@ -429,9 +429,7 @@ class Search:
         wide = spread(self._sources[task.candidate.path], task.candidate)
         everywhere = self._compile(wide) if wide is not None else None
         if everywhere is not None:
-            verdict = self._harness.confirm(everywhere.live, everywhere.codes, max(10 * self._limit, 2 * task.cpu))
-            if verdict is not None and verdict[0] and not verdict[1]:
-                self._keep(Plausible(everywhere.candidate, everywhere.live, everywhere.codes, self.tried))
+            self._confirm(everywhere)
 
     def _keep(self, plausible: Plausible) -> None:
         if not self._found:
