@@ -10,6 +10,16 @@ from pytest_selfheal.propose.search.operators import compose
 from pytest_selfheal.propose.search.source import Source
 
 TWINS = [
+    (
+        "condition",
+        "def f(a, b, c):\n    return (a - b > c) or (b - c > a)",
+        "def f(a, b, c):\n    return (a - b > c) or (b - c > a) or c - a > b",
+    ),
+    (
+        "condition",
+        "def f(a, b, c):\n    if a is None or b is None:\n        return c",
+        "def f(a, b, c):\n    if a is None or b is None or c is None:\n        return c",
+    ),
     ("compare", "def f(a, b):\n    return a < b  # smaller", "def f(a, b):\n    return a <= b  # smaller"),
     ("compare", "def f(a, b):\n    return (a) is not (b)", "def f(a, b):\n    return (a) is (b)"),
     ("compare", "def f(a, b, c):\n    return a < b < c", "def f(a, b, c):\n    return a < b <= c"),

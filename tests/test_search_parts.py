@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from pytest_selfheal.propose.search import fitness, inputs
+from pytest_selfheal.propose.search import decided, fitness, inputs
 from pytest_selfheal.propose.search.behaviour import Behaviour, Comparison, answer_of, canonical
-from pytest_selfheal.propose.search.candidate import Candidate, Edit
+from pytest_selfheal.propose.search.candidate import Candidate, Edit, apply
 from pytest_selfheal.propose.search.choose import choose
-from pytest_selfheal.propose.search.decided import Decision, decisions
+from pytest_selfheal.propose.search.decided import Asked, Outcome, probed
 from pytest_selfheal.propose.search.editable import editable_files
 from pytest_selfheal.propose.search.examples import of_function, passes
 from pytest_selfheal.propose.search.files import Files, decode, encode
@@ -372,38 +372,44 @@ def test_edits_found_together_are_never_of_high_confidence() -> None:
     assert choose([plausible("a/x + b/y", 0.1)], compared(SAME))[0].confidence == "medium"
 
 
-LOOP = "def f(xs):\n    n = 0\n    while (n < 3\n           and xs):\n        n += xs.pop()\n    if n > 1: return 1\n    if n:\n        return 2\n"
+LOOP = "def f(xs):\n    n = 0\n    while (n < 1\n           and xs):\n        n += xs.pop()\n    if n > 1: return 1\n    return (2 if n else 3) + sum(x for x in xs if x)\n"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "found"),
+    ("old", "new", "after", "before"),
     [
-        ("n < 3", "n <= 3", [(3, 4, 5)]),
-        ("and xs", "or xs", [(3, 4, 5)]),
-        ("n > 1", "n >= 1", []),  # its body is on the same line: no line shows the outcome
-        ("if n:", "if not n:", [(7, 7, 8)]),
-        ("return 2", "return 3", []),
-        ("    if n:\n", "    if xs:\n        n = 2\n    if n:\n", [(7, 7, 8)]),
+        ("n < 1", "n <= 1", {(0, True), (0, False)}, {(0, True), (0, False)}),
+        ("and xs", "or xs", {(0, True), (0, False)}, {(0, True), (0, False)}),
+        ("n > 1", "n > 0", {(0, True)}, {(0, False)}),
+        ("2 if n else", "2 if n and n - 1 else", {(0, False)}, {(0, True)}),
+        ("xs if x)", "xs if not x)", {(0, False)}, {(0, True)}),
+        ("xs if x)", "xs if xs if x)", {(0, True), (1, True)}, None),
+        ("    if n", "    if not n:\n        n = 2\n    if n", {(0, False), (1, False)}, None),
+        ("return 1", "return 3", None, None),
+        ("n = 0", "n =", None, None),
     ],
 )
-def test_decisions_that_an_edit_touches(old: str, new: str, found: list[tuple[int, int, int]]) -> None:
+def test_outcomes_of_the_decisions_that_an_edit_touches(
+    old: str, new: str, after: set[Outcome] | None, before: set[Outcome] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source("m.py", LOOP)
     start = LOOP.index(old)
-    changed = decisions(LOOP, [Edit(start, start + len(old), new)])
-    assert [(d.first, d.last, d.body) for d in changed][: len(found)] == found
-    assert bool(changed) == bool(found)
+    edit = Edit(start, start + len(old), new)
+    probes = probed(source, Candidate("m.py", (edit,), "a/b", 1.0, 2, "f", "", True))
+    asked = Asked()
+    monkeypatch.setattr(builtins, decided.NAME, asked, raising=False)
 
+    def outcomes(candidate: Candidate | None) -> set[Outcome] | None:
+        if candidate is None:
+            return None
+        names: dict[str, Any] = {}
+        exec(apply(LOOP, candidate.edits), names)
+        names["f"]([5, 1])  # n becomes 1, and what is left is [5]
+        return asked.taken()
 
-@pytest.mark.parametrize(
-    ("arcs", "outcomes"),
-    [
-        ({(3, 4), (4, 5)}, (True, False)),
-        ({(3, 4), (4, 6)}, (False, True)),
-        ({(4, 5), (3, 0)}, (True, True)),
-        (set(), (False, False)),
-    ],
-)
-def test_outcomes_of_a_decision(arcs: set[tuple[int, int]], outcomes: tuple[bool, bool]) -> None:
-    assert Decision(3, 4, 5).outcomes(arcs) == outcomes
+    assert (outcomes(probes.after if probes else None), outcomes(probes.before if probes else None)) == (after, before)
+    if probes is not None and after is not None:
+        assert probes.count == len({number for number, _ in after})
 
 
 @pytest.mark.parametrize(

@@ -1,52 +1,94 @@
 """Whether the tests see both outcomes of a decision that a candidate changes or brings in.
 
 A condition that is turned round passes whatever only ever takes one of its branches; what the other one does now, nobody
-has looked at. Such a patch may be right, but the tests do not say so.
+has looked at. Such a patch may be right, but the tests do not say so. To see it, the tests of ``if``, ``while``,
+conditional expressions and comprehensions are wrapped in a call that notes what came out.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_selfheal.propose.search.candidate import Edit, apply
+from pytest_selfheal.propose.search.candidate import Candidate, Edit, apply, compose
 from pytest_selfheal.propose.search.source import Source
 
-Arc = tuple[int, int]
-"""From one line to the next one that ran in the same call; to 0 where the call ended."""
+NAME = "__selfheal_asked__"
+"""The built-in that probes call, while one looks."""
+
+Outcome = tuple[int, bool]
+"""Number of a decision, and what came out."""
 
 
 @dataclass(frozen=True)
-class Decision:
-    """An ``if`` or ``while`` of the patched text."""
+class Probes:
+    """A candidate and the code before it, with every decision wrapped that the candidate touches."""
 
-    first: int
-    last: int
-    """Lines of its test."""
-    body: int
-    """First line of its body."""
-
-    def outcomes(self, arcs: set[Arc]) -> tuple[bool, bool]:
-        """Whether it came out true, and whether it came out false."""
-        left = {end for start, end in arcs if self.first <= start <= self.last and not self.first <= end <= self.last}
-        return self.body in left, bool(left - {self.body})
+    count: int
+    after: Candidate
+    before: Candidate | None
+    """``None`` where the decisions before are not those after."""
 
 
-def decisions(text: str, edits: Sequence[Edit]) -> list[Decision]:
-    """Those of ``text`` after ``edits`` whose test an edit touches or brings in; none where the outcome shows on no line."""
+def probed(source: Source, candidate: Candidate) -> Probes | None:
+    """``None`` where a candidate neither changes a decision nor brings one in."""
+    text = apply(source.text, candidate.edits)
     try:
-        source = Source("", apply(text, edits))
+        after = Source("", text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    touched = list(_written(edits))
-    found = []
-    for node in ast.walk(source.tree):
-        if isinstance(node, (ast.If, ast.While)) and node.body[0].lineno > (node.test.end_lineno or node.test.lineno):
-            start, end = source.span(node.test)
-            if any(a <= end and b >= start for a, b in touched):
-                found.append(Decision(node.test.lineno, node.test.end_lineno or node.test.lineno, node.body[0].lineno))
-    return found
+        return None
+    wraps = _wraps(after, list(_written(candidate.edits)))
+    if not wraps:
+        return None
+    before = _wraps(source, [(edit.start, edit.end) for edit in candidate.edits])
+    return Probes(
+        len(wraps) // 2,
+        candidate.but(edits=compose(source.text, candidate.edits, wraps)),
+        candidate.but(edits=tuple(before)) if len(before) == len(wraps) else None,
+    )
+
+
+class Asked:
+    """What :data:`NAME` calls: the outcomes since the last look."""
+
+    def __init__(self) -> None:
+        self.outcomes: set[Outcome] = set()
+
+    def __call__(self, number: int, value: object) -> bool:
+        truth = bool(value)
+        self.outcomes.add((number, truth))
+        return truth
+
+    def taken(self) -> set[Outcome]:
+        taken, self.outcomes = self.outcomes, set()
+        return taken
+
+
+def _wraps(source: Source, touched: Sequence[tuple[int, int]]) -> list[Edit]:
+    """Two edits for each decision whose test is touched, the outermost one where they are nested."""
+    spans = sorted(
+        (start, -end)
+        for node in _decided(ast.walk(source.tree))
+        for start, end in [source.span(node)]
+        if any(a <= end and b >= start for a, b in touched)
+    )
+    edits: list[Edit] = []
+    last = -1
+    for start, negative in spans:
+        if start < last:
+            continue
+        last = -negative
+        edits += [Edit(start, start, f"{NAME}({len(edits) // 2}, ("), Edit(last, last, "))")]
+    return edits
+
+
+def _decided(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    for node in nodes:
+        if isinstance(node, ast.If | ast.While | ast.IfExp):
+            yield node.test
+        elif isinstance(node, ast.comprehension):
+            yield from node.ifs
 
 
 def _written(edits: Sequence[Edit]) -> Iterator[tuple[int, int]]:

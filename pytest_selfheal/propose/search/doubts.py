@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
-from collections.abc import Sequence
 
 from pytest_selfheal import parsing
 from pytest_selfheal.propose.search.candidate import Candidate, apply
-from pytest_selfheal.propose.search.decided import Decision, decisions
+from pytest_selfheal.propose.search.decided import Outcome, Probes, probed
 from pytest_selfheal.propose.search.files import Files
 from pytest_selfheal.propose.search.harness import Harness
 from pytest_selfheal.propose.search.search import Plausible
 from pytest_selfheal.propose.search.smells import doubt_of, reads_of, rewrites
 from pytest_selfheal.propose.search.source import Source
 
-_DECISIONS = (ast.If, ast.While, ast.Try)
+_DECISIONS = (ast.If, ast.While, ast.Try, ast.IfExp)
+_WORD = re.compile(r"\bif\b")
 SLOW_TESTS = 2.0
 """Wall seconds of the failing tests beyond which nothing but the first patch is looked at for what it decides."""
 NOT_LOOKED_AT = 0.1
@@ -39,8 +40,8 @@ class Doubts:
         kept = doubt_of(source, candidate)
         if plausible.slow or self._harness.wall > SLOW_TESTS or _is_new(candidate, source):
             return kept
-        changed = decisions(source.text, candidate.edits)
-        return kept if not changed or self._seen(plausible, source, changed) else kept * NOT_LOOKED_AT
+        changed = probed(source, candidate)
+        return kept if changed is None or self._seen(plausible, source, changed) else kept * NOT_LOOKED_AT
 
     def reads(self, candidate: Candidate) -> Counter[str]:
         """How often the changed code reads each name."""
@@ -53,34 +54,44 @@ class Doubts:
         source = self._files.source(candidate.path)
         if source is None or rewrites(source, candidate):
             return False
-        changed = decisions(source.text, candidate.edits)
-        return not changed or plausible.slow or self._seen(plausible, source, changed)
+        changed = probed(source, candidate)
+        return changed is None or plausible.slow or self._seen(plausible, source, changed)
 
-    def _seen(self, plausible: Plausible, source: Source, changed: Sequence[Decision]) -> bool:
+    def _seen(self, plausible: Plausible, source: Source, changed: Probes) -> bool:
         """Whether tests see both outcomes, and no passing test goes another way than before without noticing."""
         known = self._decided.get(plausible.candidate)
         if known is None:
-            after = self._harness.arcs(plausible.live, plausible.codes)
-            known = all(all(decision.outcomes(set().union(*after))) for decision in changed)
-            if known and not _is_new(plausible.candidate, source):
+            after = self._asked(plausible, source, changed.after)
+            outcomes = set().union(*after)
+            known = len(outcomes) == 2 * changed.count
+            if known and changed.before is not None and not _is_new(plausible.candidate, source):
+                before = self._asked(plausible, source, changed.before)
                 passing = len(self._harness.failing)
-                before = self._harness.arcs(plausible.live, plausible.codes, patched=False)
-                known = not any(
-                    decision.outcomes(old) != decision.outcomes(new)
-                    for old, new in zip(before[passing:], after[passing:], strict=False)
-                    for decision in changed
-                )
+                known = before[passing:] == after[passing:]
             self._decided[plausible.candidate] = known
         return known
+
+    def _asked(self, plausible: Plausible, source: Source, probe: Candidate) -> list[set[Outcome]]:
+        try:
+            codes = source.compile(probe)
+        except (SyntaxError, ValueError, KeyError, RecursionError, OverflowError, MemoryError):
+            return []
+        return self._harness.asked(plausible.live, codes)
 
 
 def _is_new(candidate: Candidate, source: Source) -> bool:
     """Whether a decision comes in that was not there before, rather than that one is changed or its branches are."""
-    if not any("\n" in edit.text for edit in candidate.edits):
+    if not any("\n" in edit.text or _WORD.search(edit.text) for edit in candidate.edits):
         return False
-    old = sum(isinstance(node, _DECISIONS) for node in ast.walk(source.tree))
     try:
-        new = sum(isinstance(node, _DECISIONS) for node in ast.walk(parsing.parse(apply(source.text, candidate.edits))))
+        new = _count(parsing.parse(apply(source.text, candidate.edits)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return new > old
+    return new > _count(source.tree)
+
+
+def _count(tree: ast.AST) -> int:
+    return sum(
+        len(node.ifs) if isinstance(node, ast.comprehension) else isinstance(node, _DECISIONS)
+        for node in ast.walk(tree)
+    )

@@ -18,7 +18,8 @@ from types import CodeType, FunctionType
 import pytest
 from _pytest.outcomes import OutcomeException
 
-from pytest_selfheal.propose.search import fitness, fork, items, observe
+from pytest_selfheal.propose.search import decided, fitness, fork, items, observe
+from pytest_selfheal.propose.search.decided import Asked, Outcome
 from pytest_selfheal.propose.search.fork import CpuTimeout, Timer, Usage
 from pytest_selfheal.propose.search.observe import Trace
 from pytest_selfheal.propose.search.swap import LiveFunctions, swap
@@ -229,26 +230,24 @@ class Harness:
             test.item.nodeid for test in self.passing if _measure(timer, test.run, max(0.2, 10 * test.cpu))[0]
         )
 
-    def arcs(
-        self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], patched: bool = True
-    ) -> list[set[tuple[int, int]]]:
-        """Which line follows which one in the changed functions, by test (failing ones first); empty when it cannot be seen."""
-        patience = 5.0 + 40 * sum(test.wall for test in (*self.failing, *self.passing))
-        return fork.call(lambda: self._arcs(live, codes, patched), patience, self._usage, self._close) or []
+    def asked(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> list[set[Outcome]]:
+        """What came out of the decisions that ``codes`` has probes at (see :mod:`decided`), by test, failing ones first.
 
-    def _arcs(
-        self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], patched: bool
-    ) -> list[set[tuple[int, int]]]:
+        Empty when it cannot be seen.
+        """
+        patience = 5.0 + 40 * sum(test.wall for test in (*self.failing, *self.passing))
+        return fork.call(lambda: self._asked(live, codes), patience, self._usage, self._close) or []
+
+    def _asked(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> list[set[Outcome]]:
         self._enter()
-        if patched and not swap(live, codes):
+        if not swap(live, codes):
             return []
-        functions = [function for name in codes for function in live.get(name, ())]
-        inner = codes.values() if patched else ()
+        asked = Asked()
+        setattr(builtins, decided.NAME, asked)
         timer, found = Timer(), []
         for test in (*self.failing, *self.passing):
-            with observe.stepping({*inner, *(function.__code__ for function in functions)}) as arcs:
-                _measure(timer, test.run, max(0.5, 20 * test.cpu))
-            found.append(arcs)
+            _measure(timer, test.run, max(0.5, 20 * test.cpu))
+            found.append(asked.taken())
         return found
 
     def memberships(self, names_of: Mapping[CodeType, tuple[str, str]]) -> set[tuple[tuple[str, str], str, str]]:

@@ -84,31 +84,6 @@ def tracing(paths: Callable[[str], bool]) -> Iterator[Trace]:
 
 
 @contextmanager
-def stepping(codes: Iterable[CodeType]) -> Iterator[set[tuple[int, int]]]:
-    """Record which line follows which one in calls of these code objects (0: the call ended) while the block runs."""
-    arcs: set[tuple[int, int]] = set()
-    wanted = frozenset(codes)
-
-    def on_call(frame: FrameType, event: str, arg: Any) -> Any:
-        if frame.f_code not in wanted:
-            return None
-        last = frame.f_lineno
-
-        def on_line(frame: FrameType, event: str, arg: Any) -> Any:
-            nonlocal last
-            if event in ("line", "return"):
-                line = frame.f_lineno if event == "line" else 0
-                arcs.add((last, line))
-                last = line
-            return on_line
-
-        return on_line
-
-    with _following(on_call):
-        yield arcs
-
-
-@contextmanager
 def membership(names_of: Mapping[CodeType, _Name]) -> Iterator[set[tuple[_Name, str, str]]]:
     """Record ``(function, variable, collection)``: at a call's end the variable's value, a text, was in a global collection.
 

@@ -18,7 +18,7 @@ from pytest_selfheal.propose.search.source import Source, unread
 
 UNREAD = 0.25
 """A variable that was read before is not read any more, or a value is overwritten before anything reads it."""
-TWIN = 0.4
+TWIN = 0.2
 """``a + a`` where the operands were different."""
 SAME_SIDES = 0.1
 """``a == a``, ``a and a``: nothing is decided any more."""

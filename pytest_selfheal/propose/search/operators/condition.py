@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import copy
+import itertools
+from collections.abc import Iterator, Mapping
 
 from pytest_selfheal.propose.search.candidate import Draft
 from pytest_selfheal.propose.search.context import Context
@@ -16,6 +18,8 @@ from pytest_selfheal.propose.search.source import Region
 
 _MOST = 400
 """Atoms for one condition."""
+_NAMES = 4
+"""Variables of one operand that are put in another order, or exchanged for others."""
 
 
 def propose(region: Region, context: Context) -> Iterator[Draft]:
@@ -35,6 +39,7 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             word = " and " if isinstance(node.op, ast.And) else " or "
             parts = [_text(region, v, precedence(node)) for v in (*rest, first)]
             yield swap(source, node, word.join(parts), "condition/order", level=precedence(node))
+            yield from _twins(region, node)
     known = [a for a, _ in zip(atoms(region, context, kinds), range(_MOST), strict=False)]
     for node in places:
         text = source.segment(node)
@@ -60,6 +65,56 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         for atom, key, _ in known:
             if atom != source.segment(node):
                 yield swap(source, node, atom, f"condition/replace/{key}")
+
+
+def _twins(region: Region, node: ast.BoolOp) -> Iterator[Draft]:
+    """One operand more, like another one but for its variables: the case that was forgotten among others of its kind.
+
+    The same variables in another order first, then one of them exchanged for another of the function.
+    """
+    source, level = region.source, precedence(node)
+    word = " and " if isinstance(node.op, ast.And) else " or "
+    present = {_normal(v) for v in node.values}
+    text = source.segment(node)
+    for donor in node.values:
+        names = sorted({n.id for n in ast.walk(donor) if isinstance(n, ast.Name) and n.id in region.names})
+        if isinstance(donor, ast.BoolOp) or not 0 < len(names) <= _NAMES:
+            continue
+        orders = [dict(zip(names, order, strict=True)) for order in itertools.permutations(names)]
+        others = [{old: new} for old in names for new in region.names if new not in names][:24]
+        for exchanged, factor in ((orders, 1.0), (others, 0.5)):
+            for new in exchanged:
+                twin = _renamed(donor, new)
+                if _normal(twin) not in present:
+                    present.add(_normal(twin))
+                    yield swap(source, node, f"{text}{word}{ast.unparse(twin)}", "condition/twin", factor, level=level)
+
+
+def _renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
+    twin = copy.deepcopy(node)
+    for inner in ast.walk(twin):
+        if isinstance(inner, ast.Name):
+            inner.id = names.get(inner.id, inner.id)
+    return twin
+
+
+def _normal(node: ast.expr) -> str:
+    """The same text for what differs only in the order of a sum's, a product's or an equality's two sides."""
+    return ast.dump(_Ordered().visit(copy.deepcopy(node)))
+
+
+class _Ordered(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        self.generic_visit(node)
+        if isinstance(node.op, (ast.Add, ast.Mult)):
+            node.left, node.right = sorted((node.left, node.right), key=ast.dump)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.Compare:
+        self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            node.left, node.comparators[0] = sorted((node.left, node.comparators[0]), key=ast.dump)
+        return node
 
 
 def _text(region: Region, node: ast.expr, level: int) -> str:

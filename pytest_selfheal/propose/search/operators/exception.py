@@ -80,6 +80,7 @@ def _wrapped(region: Region, raised: list[str], wanted: list[str], crashed: froz
     """
     source = region.source
     step = unit(source)
+    within: dict[ast.AST | None, list[ast.AST]] = {}
     caught = raised[:3] or ["Exception"]
     inner = [n for n in (*caught, *(() if raised else _COMMON[:5])) if n != "Exception"]
     for node in region.statements:
@@ -98,21 +99,28 @@ def _wrapped(region: Region, raised: list[str], wanted: list[str], crashed: froz
             range(node.lineno, (node.end_lineno or node.lineno) + 1)
         )
         # The end of a generator is a return, whatever next() makes of it.
-        yields = _in_generator(source, node)
+        function = next((a for a in source.ancestors(node) if isinstance(a, _FUNCTIONS)), None)
+        own = within.get(function)
+        if own is None:
+            own = within[function] = _own(source, function)
+        yields = any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in own)
         asked = [name for name in wanted if not (yields and name == "StopIteration")]
         # What callers catch may be a standard type, whatever the test sees of it in the end.
         targets = [*asked[:2], *(n for n in ("ValueError", "TypeError") if here and n not in (*asked, *raised))]
         actions = [f'raise {w}("{_words(source.segment(node))}") from error' for w in targets]
         if not wanted:
+            looped = any(isinstance(a, (ast.For, ast.AsyncFor, ast.While)) for a in source.ancestors(node))
             if yields:
                 actions += ["return", "pass"]
+            elif not any(isinstance(n, ast.Return) and n.value is not None for n in own):
+                # What gives nothing back is called for what it does: in a loop, the other turns are still to be made.
+                actions += ["pass"] if looped else ["return", "pass"]
             else:
                 actions += ["return None", "return False", "pass", "return []", 'return ""', "return 0"]
                 actions += [f"return {p}" for p in region.parameters[:3] if p not in ("self", "cls")]
             if isinstance(node, ast.Assign):
                 actions += [f"{source.segment(node.targets[0])} = {v}" for v in ("None", "[]", '""', "0", "{}")]
-            if any(isinstance(a, (ast.For, ast.While)) for a in source.ancestors(node)):
-                actions += ["continue", "break"]
+            actions += ["continue", "break"] if looped else []
         body = reindent(text, indent, indent + step)
         nl = source.newline
         for name in [n for n in inner if n not in asked][:5]:
@@ -128,17 +136,18 @@ def _wrapped(region: Region, raised: list[str], wanted: list[str], crashed: froz
                 yield Draft((Edit(*span, new),), key, f"on {name}: {action}", factor)
 
 
-def _in_generator(source: Source, node: ast.AST) -> bool:
-    """Whether the innermost function around a statement yields."""
-    function = next(
-        (a for a in source.ancestors(node) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))), None
-    )
-    return function is not None and any(
-        isinstance(n, (ast.Yield, ast.YieldFrom))
-        and next(a for a in source.ancestors(n) if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
-        is function
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def _own(source: Source, function: ast.AST | None) -> list[ast.AST]:
+    """The nodes of a function without those of functions in it."""
+    if function is None:
+        return []
+    return [
+        n
         for n in ast.walk(function)
-    )
+        if next((a for a in source.ancestors(n) if isinstance(a, _FUNCTIONS)), None) is function
+    ]
 
 
 def _words(text: str) -> str:

@@ -12,6 +12,8 @@ from pytest_selfheal.propose.search.operators.edit import short
 from pytest_selfheal.propose.search.source import Region
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_JUMPS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 
 
 def propose(region: Region, context: Context) -> Iterator[Draft]:
@@ -26,7 +28,10 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         what = short(source.segment(node).partition("\n")[0])
         kind = type(node).__name__
         if len(block) > 1:
-            yield Draft((Edit(*span, ""),), f"statement/delete/{kind}", f"delete {what}", at=span[0])
+            # What stands behind a jump was written to be run.
+            cuts = isinstance(node, _JUMPS) and block[-1] is not node
+            factor = 4.0 if cuts else 1.0
+            yield Draft((Edit(*span, ""),), f"statement/delete/{kind}", f"delete {what}", factor, at=span[0])
         elif not isinstance(node, ast.Pass):
             edit = Edit(span[0], span[1], f"{source.indent_of(node)}pass{source.newline}")
             yield Draft((edit,), "statement/delete/pass", f"delete {what}", 0.5)
@@ -34,6 +39,24 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         yield from _levels(region, node, block, what)
         yield from _opened(region, node)
     yield from _moved(region)
+    yield from _runs(region)
+
+
+def _runs(region: Region) -> Iterator[Draft]:
+    """Two or three simple statements in a row deleted: something was left behind."""
+    source = region.source
+    for first in region.statements:
+        block = source.block(first)
+        index = block.index(first) if first in block else len(block)
+        for count in (2, 3):
+            run = block[index : index + count]
+            spans = [lines(source, s) for s in run]
+            if len(run) < count or len(block) <= count or not all(isinstance(s, _SIMPLE) for s in run):
+                break
+            start, end = spans[0], spans[-1]
+            if start is not None and end is not None:
+                what = f"delete {short(source.segment(first))} and what follows"
+                yield Draft((Edit(start[0], end[1], ""),), "statement/delete/run", what, 1.0 if count == 2 else 0.5)
 
 
 def _exchange(region: Region, node: ast.stmt, block: list[ast.stmt], what: str) -> Iterator[Draft]:
