@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_selfheal.cluster import cluster
+from pytest_selfheal.cluster import cluster, raising_frame
 from pytest_selfheal.diagnose import diagnose, missing_service
 from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.join import join
@@ -26,6 +26,7 @@ from pytest_selfheal.project import Project
 from pytest_selfheal.rounds import Rounds, Tools
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.surroundings import PytestHooks, parsing_is_quiet, progress_of, signals_interrupt
+from pytest_selfheal.together import Together
 from pytest_selfheal.triage import Triage, closed
 from pytest_selfheal.types import Diagnosis, Failure, Outcome, RunReport
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("pytest_selfheal")
 logger.addHandler(logging.NullHandler())
+
+RESERVED_SHARE, RESERVED_SECONDS = 0.1, 30.0
+"""Of the time for all healing, what is kept for looking at several patches together."""
 
 
 def heal_run(
@@ -124,6 +128,8 @@ class Healer:
         self.test_generation: dict[str, Any] | None = None
         self.stop = threading.Event()
         self.deadline = workshop.deadline = time.monotonic() + self.settings.total_time
+        self.last_call = self.deadline
+        """When work on single causes ends: what is left is for looking at their patches together."""
         self._lock = threading.Lock()
         self._joining = threading.Lock()
         self._open: dict[str, Diagnosis] = {}
@@ -204,6 +210,8 @@ class Healer:
         self.diagnoses = self._diagnose(real, self.workshop)
         for each in gone:
             self._not_reproduced(each)
+        if len(self.diagnoses) > 1:
+            self.last_call -= min(RESERVED_SHARE * self.settings.total_time, RESERVED_SECONDS)
         self.progress.start(self._number)
         self._models.announce(len(self.diagnoses))
         suspects = [suspect.path for diagnosis in self.diagnoses for suspect in diagnosis.suspects]
@@ -265,43 +273,31 @@ class Healer:
                 self._heal_all(diagnoses, workshop, base=outcome)
 
     def _check_together(self) -> None:
-        """``all.patch`` is a claim of its own: verify the healed patches as a whole."""
-        broken, apart = self._together()
+        """``all.patch`` is a claim of its own: verify the healed patches as a whole, and drop what does not go with the rest."""
+        from pytest_selfheal.record.report import write_outcome
+
+        together = Together(self.tools(self.workshop), self.run.event, self.progress.note, self.deadline)
+        broken, apart = together.look(self._healed())
         if broken or apart:
             # Patches that do not go together may be repairs of one cause, found from two sides.
             known = len(self.outcomes)
             self._join_later({outcome.diagnosis.id: outcome.diagnosis for outcome in self._whole()})
             if len(self.outcomes) < known:
-                broken, _ = self._together()
-        if broken:
-            self.notes.append(
-                f"Applied together, the patches do not heal {broken[0]}"
-                + (f" and {len(broken) - 1} more" if len(broken) > 1 else "")
-                + ": apply them one by one and run the tests after each."
-            )
+                broken, _ = together.look(self._healed())
+        for outcome in together.withdrawn(self._whole()) if broken else ():
+            id = outcome.diagnosis.id
+            for told in self.run.folder.glob(f"*/{id}-*"):
+                told.unlink()
+            self.outcomes[id] = write_outcome(self.run, outcome, self.project)
+
+    def _healed(self) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
 
     def _whole(self) -> list[Outcome]:
         """Healed causes whose patch stands on no other one's."""
-        healed = [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
+        healed = self._healed()
         bases = {id for outcome in healed for id in outcome.includes}
         return [outcome for outcome in healed if not outcome.includes and outcome.diagnosis.id not in bases]
-
-    def _together(self) -> tuple[list[str], list[str]]:
-        """Tests that all patches together leave failing, and the causes whose patches conflict with an earlier one's."""
-        from pytest_selfheal.record.report import all_changes
-
-        healed = [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
-        if len(healed) < 2 or time.monotonic() > self.deadline:
-            return [], []
-        self.progress.note("checking all patches together")
-        changes, apart = all_changes(healed)
-        wanted = [n for outcome in healed for n in (outcome.verdict.failing_now_pass if outcome.verdict else ())]
-        affected = self.tools(self.workshop).affected.of([change.path for change in changes], wanted, changes)
-        with self.workshop.fresh(changes) as workspace:
-            result = run_tests(self.workshop, workspace, [*wanted, *affected.nodeids])
-        broken = [nodeid for nodeid in wanted if result.outcomes.get(nodeid) != "passed"] if result.finished else []
-        self.run.event("together", patches=len(healed), tests=len(result.outcomes), broken=broken)
-        return broken, apart
 
     def _generate_tests(self) -> None:
         from pytest_selfheal.testgen import generate
@@ -344,8 +340,7 @@ class Healer:
         # The work is done in child processes; a thread for each cause only waits for them.
         with concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="selfheal") as pool:
             self._open = {diagnosis.id: diagnosis for diagnosis in diagnoses}
-            # Endless loops take longest: started last, they would be waited for alone.
-            ordered = sorted(diagnoses, key=lambda diagnosis: diagnosis.kind != "timeout")
+            ordered = sorted(diagnoses, key=self._turn)
             futures = [pool.submit(self._heal_one, diagnosis, workshop, base) for diagnosis in ordered]
             try:
                 for future in concurrent.futures.as_completed(futures):
@@ -357,6 +352,17 @@ class Healer:
                 for future in futures:
                     future.cancel()
                 raise
+
+    def _turn(self, diagnosis: Diagnosis) -> tuple[bool, bool, float]:
+        """Endless loops first: started last, they would be waited for alone. Then what is easiest to locate.
+
+        An exception of the code's own shows where to look, and a quick test runs little: what is found there often
+        repairs the other causes as well.
+        """
+        failure = diagnosis.failure
+        place = raising_frame(failure)
+        durations = [self.project.durations.get(nodeid, 0.0) for nodeid in diagnosis.nodeids]
+        return diagnosis.kind != "timeout", place is None or place.path == failure.path, min(durations, default=0.0)
 
     def _work_on(self, diagnosis: Diagnosis, workshop: Workshop) -> Outcome:
         from pytest_selfheal.sources import with_sources
@@ -386,7 +392,7 @@ class Healer:
     def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None) -> None:
         if self.stop.is_set() or diagnosis.id not in self._open:
             return
-        if time.monotonic() > self.deadline:
+        if time.monotonic() > self.last_call:
             with self._joining:
                 self._open.pop(diagnosis.id, None)
             self._finish(closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
@@ -438,7 +444,7 @@ class Healer:
                     critic=self._models.critic(),
                     event=self.run.event,
                     progress=self.progress.stage,
-                    deadline=self.deadline,
+                    deadline=self.last_call,
                     stop=self.stop,
                 )
             return self._tools[key]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import threading
 from typing import Any, Literal, overload
 
 _LOCK = threading.Lock()
+_TRIES = 5
 
 
 @overload
@@ -17,8 +19,12 @@ def parse(source: str | bytes, filename: str = "<unknown>", mode: Any = "exec") 
     """:func:`ast.parse`, one thread at a time.
 
     CPython 3.11 counts the depth of the tree that it builds once for all threads; a callback of the garbage collector
-    (hypothesis has one) lets another thread in between, and both raise :class:`SystemError`. Raises what
+    (hypothesis has one) lets another thread in between, and both raise :class:`SystemError`. Others parse as well, a
+    traceback that is being formatted say, and know nothing of this lock; so it is tried again. Raises what
     :func:`ast.parse` raises for source that it cannot read.
     """
     with _LOCK:
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(SystemError):
+                return ast.parse(source, filename, mode)
         return ast.parse(source, filename, mode)

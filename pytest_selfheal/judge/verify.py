@@ -23,6 +23,10 @@ SAME = {
 """What an affected test may become: a passing test stays a passing test; one that was skipped must still exist."""
 
 
+NOTICING = 4
+"""Tests that are remembered for having noticed a bad patch."""
+
+
 class Affected:
     """Tests to re-run beside the failing ones, and why these."""
 
@@ -92,8 +96,9 @@ class Trial:
         repeats = self.workshop.settings.repeats
         affected_pass = 0
         for repeat in range(repeats):
-            # The second run takes the affected tests along: they cost no start of their own.
-            others = self.affected.nodeids if repeat == 1 or repeats == 1 else ()
+            # The second run takes the affected tests along: they cost no start of their own. What noticed a bad patch
+            # of this run notices the next one like it soonest, so it goes first.
+            others = self.affected.nodeids if repeat == 1 or repeats == 1 else self._noticing() if repeat == 0 else ()
             # The last run is a control as well: passing tests must fail at their end when made to.
             last = repeat == repeats - 1
             run = self._run((*self.failing, *others), control=self._controllable() if last else ())
@@ -103,7 +108,7 @@ class Trial:
             if bad := self._failing_still_fail(run, repeat):
                 return bad
             if others:
-                if bad := self._regressed(run):
+                if bad := self._regressed(run, others):
                     return bad
                 affected_pass = sum(run.outcomes.get(nodeid) == "passed" for nodeid in others)
         confidence: Confidence = "high" if self.affected.complete else "medium"
@@ -124,6 +129,10 @@ class Trial:
             sandbox=self.workshop.sandbox.name,
             seconds=time.monotonic() - self.started,
         )
+
+    def _noticing(self) -> tuple[str, ...]:
+        affected = frozenset(self.affected.nodeids)
+        return tuple(nodeid for nodeid in self.workshop.noticed if nodeid in affected)
 
     def _controllable(self) -> tuple[str, ...]:
         return tuple(nodeid for nodeid in self.failing if nodeid not in self.collecting)
@@ -187,11 +196,11 @@ class Trial:
         reason = f"{still[0]} still fails" + (f": {failures[0].exception}: {what[0][:160]}" if what else "")
         return self._ended("still_failing", reason, still_failing=failures)
 
-    def _regressed(self, run: ChildRun) -> Verdict | None:
+    def _regressed(self, run: ChildRun, others: Sequence[str]) -> Verdict | None:
         before = self.workshop.project.outcomes
         broken = [
             nodeid
-            for nodeid in self.affected.nodeids
+            for nodeid in others
             if run.outcomes.get(nodeid, "missing") not in SAME.get(before.get(nodeid, ""), ())
         ]
         if broken:
@@ -205,6 +214,7 @@ class Trial:
             broken = [nodeid for nodeid in broken if nodeid not in unstable]
         if not broken:
             return None
+        self.workshop.notice(broken[:NOTICING])
         failures = tuple(f for f in run.failures if f.nodeid in broken)
         became = run.outcomes.get(broken[0], "missing")
         word = {

@@ -33,6 +33,8 @@ PREFIX = "pytest-selfheal-"
 NEEDED_SUFFIXES = frozenset((".py", ".so", ".pyd", ".dylib", ".dll", ".json", ".toml", ".txt", ".cfg", ".ini"))
 """Ignored files of these kinds that lie beside tracked ones are copied: generated modules (``_version.py``), built
 extensions, small data."""
+NOTICED = 12
+"""Tests that are kept for having noticed a bad patch: they are asked first of the next one."""
 NEEDED_MAX_BYTES = 20 * 1024 * 1024
 
 
@@ -93,6 +95,8 @@ class Workshop:
         self._unpatched: dict[str, str] = {}
         self.assertions: dict[str, int] = {}
         """Assertions that each test executes unpatched, as far as they were counted; of a failing test, up to its failure."""
+        self.noticed: tuple[str, ...] = ()
+        """Passing tests that broke under a patch of this run, the last ones first."""
         self.shared_tmp = self.folder / "tmp"
         """A temporary folder that outlives a single child: a test that alternates through a file flickers here as well."""
         self.shared_tmp.mkdir()
@@ -208,6 +212,11 @@ class Workshop:
                 self._unpatched.update({nodeid: outcomes.get(nodeid, "missing") for nodeid in missing})
         with self._lock:
             return {nodeid: self._unpatched[nodeid] for nodeid in asked}
+
+    def notice(self, nodeids: Iterable[str]) -> None:
+        """Remember passing tests that a bad patch broke, the last ones first."""
+        with self._lock:
+            self.noticed = tuple(dict.fromkeys((*nodeids, *self.noticed)))[:NOTICED]
 
     # ------------------------------------------------------------------ end
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pytest_selfheal.errors import UsageError
 from pytest_selfheal.propose.model.chat import Chat, is_loopback
 from pytest_selfheal.propose.model.errors import LibraryMissing
 from pytest_selfheal.propose.model.loading import library
@@ -68,7 +67,7 @@ class Announcement:
         self._thread.start()
 
     def _run(self) -> None:
-        with contextlib.suppress(LibraryMissing, UsageError):  # said when it is needed
+        with contextlib.suppress(Exception):  # said when it is needed
             self._say(worst_case(self._settings, self._failures), False)
             if line := host_notice(self._settings):
                 self._say(line, True)

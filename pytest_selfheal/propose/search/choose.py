@@ -23,6 +23,8 @@ ENOUGH_OBSERVED = 2
 HIGH_SHARE, MEDIUM_SHARE = 0.8, 0.5
 HARDLY = 0.1
 """A patch that keeps no more of its weight is of low confidence, even alone."""
+REPAIRS = 20.0
+"""What it adds to a patch's weight that it repairs all that fails beside the tests it was made for: they were not asked for."""
 MAX_ALTERNATIVES = 3
 SHOWN = 80
 
@@ -62,7 +64,7 @@ def choose(
     """
     groups = _grouped(found, comparison)
     doubts = {id(p): doubt(p) for p in found}
-    weights = {id(p): p.candidate.weight * doubts[id(p)] for p in found}
+    weights = {id(p): p.candidate.weight * doubts[id(p)] * (1.0 + REPAIRS * p.repairs) for p in found}
     for group in groups:
         group.members.sort(key=lambda p: -weights[id(p)])
         group.worth = _worth([weights[id(p)] for p in group.members], group, groups, comparison)

@@ -103,13 +103,14 @@ class Engine:
 
     def run(self) -> None:
         failing, passing = self._items(self.diagnosis.nodeids), self._items(self.orders.passing)
-        texts = {os.path.realpath(item.path): "" for item, _ in (*failing, *passing)}
+        others = self._items(self.orders.others)
+        texts = {os.path.realpath(item.path): "" for item, _ in (*failing, *passing, *others)}
         for path in texts:
             texts[path] = Path(path).read_text("utf-8", "replace")
         live = LiveFunctions([*self._imported(), *texts])
         gc.collect()
         gc.freeze()  # less to copy in the forks
-        harness = Harness(failing, passing, self.files.has, live, texts, self.usage, self.close, self.scratch)
+        harness = Harness(failing, passing, self.files.has, live, texts, self.usage, self.close, self.scratch, others)
         if failing:
             harness.calibrate()
             if not harness.failing:
@@ -221,6 +222,7 @@ class Engine:
             self.orders.rootdir,
             self.diagnosis.nodeids,
             [test.item.nodeid for test in harness.passing],
+            [test.item.nodeid for test in harness.others],
             [str(argument) for argument in self.session.config.invocation_params.args],
             f"{self.scratch}-slow",
             self.usage,

@@ -25,6 +25,7 @@ class FreshImport:
         rootdir: str,
         failing: Sequence[str],
         passing: Sequence[str],
+        others: Sequence[str],
         arguments: Sequence[str],
         basetemp: str,
         usage: Usage,
@@ -36,6 +37,7 @@ class FreshImport:
         self._rootdir = rootdir
         self._failing = tuple(failing)
         self._passing = tuple(passing)
+        self._others = tuple(others)
         self._arguments = (*without_the_engine(arguments), f"--basetemp={basetemp}")
         self._usage = usage
         self._wall = wall
@@ -50,18 +52,26 @@ class FreshImport:
             content = self._files.after(candidate)
         except UnicodeEncodeError:
             return False
-        path = self._files.absolute(candidate.path)
-        if not self._pass(path, content, self._failing, FAILING_SECONDS):
-            return False
-        return not self._passing or self._pass(path, content, self._passing, PASSING_SECONDS)
+        for nodeids, seconds in ((self._failing, FAILING_SECONDS), (self._passing, PASSING_SECONDS)):
+            if nodeids and not all_pass(nodeids, self._run(candidate.path, content, nodeids, seconds, True)):
+                return False
+        return True
 
-    def _pass(self, path: str, content: bytes, nodeids: tuple[str, ...], seconds: float) -> bool:
+    def repairs(self, candidate: Candidate) -> float:
+        """Which share of the tests that fail by what may be another cause pass with the candidate."""
+        if not self._others:
+            return 0.0
+        result = self._run(candidate.path, self._files.after(candidate), self._others, PASSING_SECONDS, False)
+        return sum(result.outcomes.get(nodeid) == "passed" for nodeid in self._others) / len(self._others)
+
+    def _run(self, path: str, content: bytes, nodeids: tuple[str, ...], seconds: float, first_failure: bool) -> Result:
         names = dict.fromkeys(nodeid.partition("::")[0] for nodeid in nodeids)
         files = [os.path.join(self._rootdir, name) for name in names]  # noqa: PTH118
-        order = Order(path, content, nodeids, (*self._arguments, *files), seconds + 5 * self._wall)
+        arguments = (*self._arguments, *files)
+        order = Order(self._files.absolute(path), content, nodeids, arguments, seconds + 5 * self._wall, first_failure)
         result = self._zygote.judge(order)
         self._usage.seconds += result.cpu
-        return all_pass(nodeids, result)
+        return result
 
     def _third_party(self) -> list[str]:
         """Top-level modules that are loaded here and do not lie in the project."""

@@ -69,10 +69,15 @@ class Harness:
         usage: Usage,
         close: tuple[int, ...],
         scratch: Path,
+        others: Sequence[tuple[pytest.Item, float]] = (),
     ) -> None:
-        """Items come with the CPU seconds that one run may take; ``test_texts`` are the test files' sources by path."""
+        """Items come with the CPU seconds that one run may take; ``test_texts`` are the test files' sources by path.
+
+        ``others`` fail as well, by what may be the same cause.
+        """
         self.failing = [Test(item, limit) for item, limit in failing]
         self.passing = [Test(item, limit) for item, limit in passing]
+        self.others = [Test(item, limit) for item, limit in others]
         self._files = files
         self._usage = usage
         self._close = close
@@ -86,14 +91,14 @@ class Harness:
         self.thorough = False
         self._steady: set[str] = set()
         """Passing tests that pass in a confirming process as well, without any change."""
-        for test in (*self.failing, *self.passing):
+        for test in (*self.failing, *self.passing, *self.others):
             test.ways = items.ways(test.item)
 
     # ------------------------------------------------------------------ calibration
 
     def calibrate(self) -> None:
         """Find the way of each test; tests that pass (or do not fail) as expected no longer are dropped."""
-        everything = [*self.failing, *self.passing]
+        everything = [*self.failing, *self.passing, *self.others]
         patience = 10.0 + 12 * sum(test.limit for test in everything)
         traced = fork.call(lambda: self._traced(everything), patience, self._usage, self._close)
         for i, test in enumerate(everything):
@@ -102,7 +107,7 @@ class Harness:
         known = traced is not None
         cheap = fork.call(lambda: self._cheap(everything, known), patience, self._usage, self._close)
         if traced is None and cheap is None:
-            self.failing, self.passing = [], []
+            self.failing, self.passing, self.others = [], [], []
             return
         for i, test in enumerate(everything):
             chosen = "full"
@@ -113,6 +118,7 @@ class Harness:
             test.use(chosen)
         self.failing = [test for test in self.failing if test.signature]
         self.passing = [test for test in self.passing if not test.signature]
+        self.others = [test for test in self.others if test.signature]
         self.failing.sort(key=lambda test: test.cpu)
         self.passing.sort(key=lambda test: test.cpu)
         self.thorough = len(self.failing) > 1 and sum(test.cpu for test in self.failing) <= THOROUGH_SECONDS
@@ -229,6 +235,22 @@ class Harness:
         return passed, tuple(
             test.item.nodeid for test in self.passing if _measure(timer, test.run, max(0.2, 10 * test.cpu))[0]
         )
+
+    def repairs(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> float:
+        """Which share of the tests that fail by what may be another cause pass with these codes."""
+        if not self.others:
+            return 0.0
+        patience = 2.0 + 10 * sum(test.wall for test in self.others)
+        return (fork.call(lambda: self._repairs(live, codes), patience, self._usage, self._close) or 0) / len(
+            self.others
+        )
+
+    def _repairs(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> int:
+        self._enter()
+        timer = Timer()
+        if not swap(live, codes):
+            return 0
+        return sum(not _measure(timer, test.run, max(0.2, 10 * test.cpu))[0] for test in self.others)
 
     def asked(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> list[set[Outcome]]:
         """What came out of the decisions that ``codes`` has probes at (see :mod:`decided`), by test, failing ones first.

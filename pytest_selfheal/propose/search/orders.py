@@ -17,6 +17,8 @@ class Orders:
     diagnosis: Diagnosis
     passing: tuple[str, ...]
     """Nodeids of tests that must go on passing and are quick enough to be run again for each plausible patch."""
+    others: tuple[str, ...]
+    """Nodeids of tests that fail by what may be the same cause or another one: what repairs them too is likelier right."""
     durations: dict[str, float]
     top: str
     rootdir: str

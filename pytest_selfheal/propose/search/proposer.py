@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 PASSING_SHARE = 0.06
 """Passing tests of the failing tests' files are run again for each plausible patch, up to this share of the CPU seconds."""
 MAX_PASSING = 200
+MAX_OTHERS = 8
+"""Tests that fail by what may be another cause and are run for each plausible patch."""
+MAX_OTHER_FILES = 3
+"""Test files that are collected for their sake alone."""
 START_SECONDS = 30.0
 MAX_PATCHES = 8
 """Patches of one group that are proposed; the others are hardly better than chance."""
@@ -79,12 +83,14 @@ class _EngineRun:
         try:
             with self._workshop.fresh() as workspace:
                 nodeids = self._diagnosis.nodeids
-                passing = self._passing()
+                passing, others = self._passing(), self._others()
                 orders = Orders(
                     diagnosis=self._diagnosis,
                     passing=passing,
+                    others=others,
                     durations={
-                        nodeid: self._workshop.project.durations.get(nodeid, 0.0) for nodeid in (*nodeids, *passing)
+                        nodeid: self._workshop.project.durations.get(nodeid, 0.0)
+                        for nodeid in (*nodeids, *passing, *others)
                     },
                     top=str(workspace.seen_top),
                     rootdir=str(workspace.seen_rootdir),
@@ -97,7 +103,7 @@ class _EngineRun:
                 self._run = run_tests(
                     self._workshop,
                     workspace,
-                    [*nodeids, *passing],
+                    [*nodeids, *passing, *others],
                     timeout=self._settings.time_limit + START_SECONDS,
                     plugins=["pytest_selfheal.propose.search.engine"],
                     config=orders.to_json(),
@@ -118,6 +124,13 @@ class _EngineRun:
         return nearest_passing(
             candidates, self._diagnosis.nodeids, project.durations, PASSING_SHARE * self._settings.cpu_seconds
         )
+
+    def _others(self) -> tuple[str, ...]:
+        """A few quick tests that fail as well, one of each test function, in the same files and in some others."""
+        project = self._workshop.project
+        own = frozenset(self._diagnosis.nodeids)
+        failing = [n for n, o in project.outcomes.items() if o == "failed" and n not in own]
+        return others_failing(failing, own, project.durations, PASSING_SHARE * self._settings.cpu_seconds)
 
     def _editable(self, top: Path) -> tuple[str, ...]:
         from pytest_selfheal.propose.search.editable import editable_files
@@ -198,6 +211,29 @@ def _sentence(described: dict[str, Any]) -> str:
     function = described["function"]
     place = described["path"] if function == "<module>" else f"{function}()"
     return f"{described['description']} in {place}"
+
+
+def others_failing(
+    candidates: Iterable[str], own: Iterable[str], durations: Mapping[str, float], budget: float
+) -> tuple[str, ...]:
+    """At most :data:`MAX_OTHERS` tests that take ``budget`` seconds in all: half of them beside the ``own`` ones."""
+    beside = {nodeid.partition("::")[0] for nodeid in own}
+    functions = {nodeid.partition("[")[0] for nodeid in own}
+    left = {True: MAX_OTHERS // 2, False: MAX_OTHERS // 2}
+    files = set(beside)
+    found: list[str] = []
+    for nodeid in sorted(candidates, key=lambda nodeid: (durations.get(nodeid, 0.0), nodeid)):
+        path, function = nodeid.partition("::")[0], nodeid.partition("[")[0]
+        took = durations.get(nodeid, 0.0)
+        new = path not in files and len(files) >= len(beside) + MAX_OTHER_FILES
+        if function in functions or new or took > budget or not left[path in beside]:
+            continue
+        budget -= took
+        left[path in beside] -= 1
+        functions.add(function)
+        files.add(path)
+        found.append(nodeid)
+    return tuple(found)
 
 
 def nearest_passing(

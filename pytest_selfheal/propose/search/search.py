@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
+from typing import Protocol
 
 from pytest_selfheal.propose.search.candidate import Candidate, overlap
 from pytest_selfheal.propose.search.data import KEY, LiveData
@@ -71,6 +72,8 @@ class Plausible:
     number: int
     """How many candidates had been tried when it was found."""
     slow: bool = False
+    repairs: float = 0.0
+    """Which share of the tests that fail by what may be another cause it makes pass (0..1)."""
 
 
 @dataclass
@@ -140,7 +143,14 @@ def pairs(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
         )
 
 
-SlowJudge = Callable[[Candidate], bool]
+class SlowJudge(Protocol):
+    """See :class:`~pytest_selfheal.propose.search.fresh_import.FreshImport`."""
+
+    def __call__(self, candidate: Candidate) -> bool: ...
+
+    def repairs(self, candidate: Candidate) -> float: ...
+
+
 Neighbours = Callable[[Candidate], Iterator[Candidate]]
 
 
@@ -425,7 +435,8 @@ class Search:
         if verdict[1]:
             self.regressed.append((task.candidate, verdict[1]))
             return
-        self._keep(Plausible(task.candidate, task.live, task.codes, self.tried))
+        repairs = self._harness.repairs(task.live, task.codes)
+        self._keep(Plausible(task.candidate, task.live, task.codes, self.tried, repairs=repairs))
         wide = spread(self._sources[task.candidate.path], task.candidate)
         everywhere = self._compile(wide) if wide is not None else None
         if everywhere is not None:
@@ -470,5 +481,6 @@ class Search:
         before = self.budget.spent
         self.tried += 1
         if self._slow_judge(candidate):
-            self._keep(Plausible(candidate, {}, {}, self.tried, slow=True))
+            repairs = self._slow_judge.repairs(candidate)
+            self._keep(Plausible(candidate, {}, {}, self.tried, slow=True, repairs=repairs))
         self.slow_spent += self.budget.spent - before
