@@ -2,6 +2,7 @@
 
     python benchmarks/guards.py --humanevalpack PATH [--mbpp PATH]
     python benchmarks/guards.py --fixes FOLDER     # FOLDER/<id>/{before,after}/… and FOLDER/<id>/facts.json
+    python benchmarks/guards.py --code FOLDER …    # one slip undone in a few functions of each file of real code
 
 The data stays outside the project. A reference fix is judged as a patch from the buggy source to the reference source,
 with the reference tests as the failing test; a reference solution as a patch from a stub to the solution.
@@ -10,12 +11,17 @@ with the reference tests as the failing test; a reference solution as a patch fr
 from __future__ import annotations
 
 import argparse
+import ast
+import io
 import json
+import random
 import sys
 import tempfile
 import time
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pytest_selfheal.guard import review
 from pytest_selfheal.settings import Settings
@@ -38,8 +44,6 @@ def humanevalfix(path: Path) -> Iterator[Case]:
 
 
 def mbpp(path: Path) -> Iterator[Case]:
-    import ast
-
     for line in path.read_text("utf-8").splitlines():
         task = json.loads(line)
         tree = ast.parse(task["code"])
@@ -75,16 +79,52 @@ def real_fixes(folder: Path) -> Iterator[tuple[str, str | None]]:
         yield known["id"], found.reason or (f"caution: {found.caution}" if found.caution else None)
 
 
+SLIPS = {"<": "<=", ">": ">=", "==": "!=", "+": "-", "-": "+", "*": "/", "and": "or", "or": "and", "0": "1", "1": "2"}
+
+MOST = 3
+"""Functions of one file."""
+
+
+def slips(folders: list[Path]) -> Iterator[Case]:
+    """For a few functions of each file, one token exchanged; undoing it is the fix."""
+    draw = random.Random(1)
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
+        try:
+            text = path.read_text("utf-8")
+            tree = ast.parse(text)
+            tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+        except (SyntaxError, ValueError, OSError, tokenize.TokenError):
+            continue
+        lines = text.splitlines(keepends=True)
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        for node in draw.sample(functions, min(MOST, len(functions))):
+            inside = range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+            places = [token for token in tokens if token.string in SLIPS and token.start[0] in inside]
+            if not places:
+                continue
+            token = draw.choice(places)
+            row, (start, end) = token.start[0] - 1, (token.start[1], token.end[1])
+            changed = lines[row][:start] + SLIPS[token.string] + lines[row][end:]
+            before = "".join([*lines[:row], changed, *lines[row + 1 :]])
+            try:
+                ast.parse(before)
+            except SyntaxError:
+                continue
+            yield f"slip {path.name}:{row + 1} {node.name}", before, text, "def test_it():\n    assert f(3) == 7\n"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--humanevalpack", type=Path)
     parser.add_argument("--mbpp", type=Path)
     parser.add_argument("--fixes", type=Path)
+    parser.add_argument("--code", type=Path, nargs="+")
     arguments = parser.parse_args()
     results: dict[str, list[tuple[str, str | None]]] = {}
     started = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        for source, path in ((humanevalfix, arguments.humanevalpack), (mbpp, arguments.mbpp)):
+        source: Any
+        for source, path in ((humanevalfix, arguments.humanevalpack), (mbpp, arguments.mbpp), (slips, arguments.code)):
             if path is not None:
                 for case in source(path):
                     results.setdefault(case[0].split()[0], []).append((case[0], judge(case, Path(folder))))

@@ -16,9 +16,9 @@ from pytest_selfheal.types import GaveUp, Patch
 
 
 def proposals(
-    folder: Path, files: Mapping[str, str | bytes], count: int = 1, settings: Settings | None = None
+    folder: Path, files: Mapping[str, str | bytes], count: int = 1, settings: Settings | None = None, only: str = ""
 ) -> list[Proposal]:
-    """The engine's first ``count`` proposals for the failures of a project with these files."""
+    """The engine's first ``count`` proposals for the failures (of the test ``only``) of a project with these files."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def proposals(
         assert first.failures, first.output
         diagnosis = diagnose(
             1,
-            first.failures,
+            [failure for failure in first.failures if failure.nodeid.endswith(only)],
             root=str(workshop.pristine.top),
             rootdir=str(workshop.pristine.rootdir),
             is_test_file=lambda path: path.rpartition("/")[2].startswith(("test_", "conftest")),

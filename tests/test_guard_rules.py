@@ -56,6 +56,14 @@ HONEST = {
         "def f(x):\n    return int(x)\n",
         "def f(x):\n    try:\n        return int(x)\n    except Exception as error:\n        raise RuntimeError(x) from error\n",
     ),
+    "beside functions of one name": (
+        "def g(x):\n    if x:\n        def h():\n            return x\n    else:\n        def h():\n            return False\n    return h\n\ndef f(x):\n    return x - 1\n",
+        "def g(x):\n    if x:\n        def h():\n            return x\n    else:\n        def h():\n            return False\n    return h\n\ndef f(x):\n    return x + 1\n",
+    ),
+    "another value in a list of the module": (
+        "SEEN = []\ndef g(x):\n    SEEN.insert(0, x - 1)\ndef f(x):\n    return x\n",
+        "SEEN = []\ndef g(x):\n    SEEN.insert(0, x + 1)\ndef f(x):\n    return x\n",
+    ),
     "a moved function": (
         "import sys\ndef g():\n    sys.exit(1)\ndef f(x):\n    return x\n",
         "import sys\ndef f(x):\n    return x + 1\ndef g():\n    sys.exit(1)\n",

@@ -13,6 +13,8 @@ from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.types import Failure, Frame, Raised, Suspect
 
 TWINS = [
+    ("statement", "def f(a):\n    b = 1\n    c = 2\n    d = 3\n    return a\n", "def f(a):\n    d = 3\n    return a\n"),
+    ("exception", "def f(xs):\n    for x in xs:\n        g(x)\n", "def f(xs):\n    for x in xs:\n        try:\n            g(x)\n        except KeyError:\n            continue\n"),
     ("assign", "def f(xs):\n    n = 0\n    for x in xs:\n        n = x\n    return n", "def f(xs):\n    n = 0\n    for x in xs:\n        n += x\n    return n"),
     ("assign", "def f(a):\n    a.strip()\n    return a", "def f(a):\n    a = a.strip()\n    return a"),
     ("assign", "def f(a, b):\n    a = b\n    b = a\n    return b", "def f(a, b):\n    a, b = b, a\n    return b"),
@@ -113,3 +115,18 @@ def test_branches_with_f_strings_are_copied_as_a_whole() -> None:
     before = 'def f(kind, x):\n    if kind == "a":\n        raise ValueError(f"{kind} of {x}: {kind}")\n    return x\n'
     copied = '    if x == "a":\n        raise ValueError(f"{x} of {x}: {x}")\n    return x\n'
     check("copy/branch", before, before.replace("    return x\n", copied))
+
+
+def test_what_gives_nothing_back_does_not_end_its_loop_nor_make_up_a_value() -> None:
+    procedure = variants("exception", "def f(xs):\n    for x in xs:\n        g(x)\n")
+    assert not [text for text in procedure if "        try" in text and "return" in text]
+    assert [text for text in variants("exception", "def f(x):\n    g(x)\n") if text.endswith("        return\n")]
+    assert [text for text in variants("exception", "def f(x):\n    g(x)\n    return x\n") if "return None" in text]
+
+
+def test_a_jump_before_other_code_is_the_likeliest_to_go() -> None:
+    source = Source("m.py", "def f(x):\n    return g(x)\n\n    return g(g(x))\n")
+    candidates = list(generate({"m.py": source}, [Suspect("m.py", 0, "f", 1.0)], Context()))
+    deleted = [c for c in candidates if c.operator.startswith("statement/delete")]
+    first, last = (next(c for c in deleted if c.line == line) for line in (2, 4))
+    assert first.weight > 2 * last.weight

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_selfheal import parsing
 
 PACKAGE = Path(__file__).parent.parent / "pytest_selfheal"
 IN_CHILDREN = ("bench/", "propose/search/", "testgen/inside/")
@@ -43,3 +49,20 @@ def test_whatever_runs_in_threads_parses_so() -> None:
         name = path.relative_to(PACKAGE).as_posix()
         if name != "parsing.py" and not name.startswith(IN_CHILDREN):
             assert "ast.parse(" not in path.read_text("utf-8"), name
+
+
+def test_what_another_thread_spoils_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, spoiled = ast.parse, iter((True, True, False))
+
+    def parse(*arguments: Any) -> Any:
+        if next(spoiled):
+            raise SystemError("AST constructor recursion depth mismatch")
+        return read(*arguments)
+
+    monkeypatch.setattr(ast, "parse", parse)
+    assert ast.dump(parsing.parse("x = 1")) == ast.dump(read("x = 1"))
+
+
+def test_what_cannot_be_read_is_said() -> None:
+    with pytest.raises(SyntaxError):
+        parsing.parse("x =")

@@ -428,6 +428,13 @@ def test_a_new_formula_is_told_from_a_slip(before: str, after: str, expected: bo
     assert rewrites(source, Candidate("m.py", (edit,), "a/b", 1.0, 2, "f", "", True)) is expected
 
 
+def test_what_repairs_other_failures_too_comes_first() -> None:
+    found = [plausible("a/x", 0.5), plausible("b/y", 0.1)]
+    found[1].repairs = 0.5
+    order = [c.plausible.candidate.operator for c in choose(found, compared(SAME, OTHER))]
+    assert order == ["b/y", "a/x"]
+
+
 def test_without_answers_nothing_is_certain() -> None:
     assert choose([plausible("a/x", 0.1)], Comparison())[0].confidence == "medium"
 

@@ -147,3 +147,16 @@ def test_without_fork_each_candidate_gets_a_process(tmp_path: Path, monkeypatch:
     namespace: dict[str, object] = {}
     exec(after(found), namespace)
     assert eval("double(2)", namespace) == 4
+
+
+MIXED = {"pytest.ini": "[pytest]\npythonpath = .\n", "m.py": "def mixed(a, b):\n    return a - b\n"}
+
+
+def test_what_repairs_the_failures_of_other_causes_too_is_chosen(tmp_path: Path) -> None:
+    one = "from m import mixed\n\n\ndef test_one():\n    assert mixed(2, 2) == 4\n    assert mixed(0, 0) == 0\n"
+    files = {**MIXED, "test_m.py": one}
+    assert "a + b" not in after(patch(tmp_path / "alone", files))
+    files["test_m.py"] += "\n\ndef test_other():\n    assert mixed(3, 5) == 8\n"
+    [found] = proposals(tmp_path / "both", files, only="test_one")
+    assert isinstance(found, Patch)
+    assert "a + b" in after(found)

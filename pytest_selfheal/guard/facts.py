@@ -106,8 +106,14 @@ class Module:
     def functions(self) -> Iterator[tuple[str, Function]]:
         """Qualified name and node of each function and method, nested ones included.
 
-        Setters and deleters of a property have names of their own (``C.x.setter``), overloads for type checkers none.
+        Setters and deleters of a property have names of their own (``C.x.setter``), overloads for type checkers none. What
+        is defined twice (in two branches, say) is told apart by its number: ``f``, ``f#2``.
         """
+        seen: Counter[str] = Counter()
+
+        def numbered(name: str) -> str:
+            seen[name] += 1
+            return name if seen[name] == 1 else f"{name}#{seen[name]}"
 
         def walk(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
             for child in ast.iter_child_nodes(node):
@@ -119,7 +125,7 @@ class Module:
                     ]
                     if "overload" not in roles:
                         role = next((role for role in roles if role in ("setter", "deleter")), "")
-                        yield prefix + child.name + (f".{role}" if role else ""), child
+                        yield numbered(prefix + child.name + (f".{role}" if role else "")), child
                     yield from walk(child, f"{prefix}{child.name}.")
                 elif isinstance(child, ast.ClassDef):
                     yield from walk(child, f"{prefix}{child.name}.")

@@ -49,7 +49,7 @@ def _globals(module: Module) -> Iterator[Finding]:
         for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
             if _counts_calls(module, function, call):
                 record = ast.unparse(call.func)
-                yield Finding(f"keeps {name} {ast.dump(call)}", f"keeps a record of its calls in {record}", call.lineno)
+                yield Finding(f"keeps {name} {record}", f"keeps a record of its calls in {record}", call.lineno)
             elif module.origin(call.func) == "builtins.next" and call.args:
                 source = call.args[0]
                 if (

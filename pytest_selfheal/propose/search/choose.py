@@ -23,8 +23,8 @@ ENOUGH_OBSERVED = 2
 HIGH_SHARE, MEDIUM_SHARE = 0.8, 0.5
 HARDLY = 0.1
 """A patch that keeps no more of its weight is of low confidence, even alone."""
-REPAIRS = 20.0
-"""What it adds to a patch's weight that it repairs all that fails beside the tests it was made for: they were not asked for."""
+REPAIRS_FEWER, REPAIRS_NONE = 0.1, 0.005
+"""What a patch keeps of its weight when another one repairs more of what fails beside the tests that they were made for."""
 MAX_ALTERNATIVES = 3
 SHOWN = 80
 
@@ -64,7 +64,8 @@ def choose(
     """
     groups = _grouped(found, comparison)
     doubts = {id(p): doubt(p) for p in found}
-    weights = {id(p): p.candidate.weight * doubts[id(p)] * (1.0 + REPAIRS * p.repairs) for p in found}
+    most = max((p.repairs for p in found), default=0.0)
+    weights = {id(p): p.candidate.weight * doubts[id(p)] * _repairing(p.repairs, most) for p in found}
     for group in groups:
         group.members.sort(key=lambda p: -weights[id(p)])
         group.worth = _worth([weights[id(p)] for p in group.members], group, groups, comparison)
@@ -93,6 +94,10 @@ def choose(
     firsts = {id(group.members[0]) for group in groups}
     choices.sort(key=lambda choice: id(choice.plausible) not in firsts)
     return choices
+
+
+def _repairing(share: float, most: float) -> float:
+    return 1.0 if share == most else REPAIRS_NONE + (REPAIRS_FEWER - REPAIRS_NONE) * share / most
 
 
 def _grouped(found: Sequence[Plausible], comparison: Comparison) -> list[_Group]:

@@ -61,6 +61,8 @@ ENDLESS = 0.3
 """CPU seconds to watch a test that ran into its time limit."""
 SHORT_TRY, SHORT_TRY_ENDLESS = 0.02, 0.003
 """CPU seconds for a candidate beside six times what the tests take; of an endless test nobody knows what it will take."""
+SEVERAL = 5
+"""Failing tests, of whatever cause, that a slip must repair before nobody looks for what else might be missing."""
 MAX_COMPARED = 16
 COMPARE_SECONDS = 0.5
 """CPU seconds for comparing the behaviour of one group of plausible patches."""
@@ -241,8 +243,15 @@ class Engine:
             lambda candidate: neighbours(sources[candidate.path], candidate, context),
             slow,
             self.budget,
-            lambda plausible: doubts.of(plausible) < 1 or is_crowded(plausible.candidate, context),
+            lambda plausible: self._doubtful(plausible, harness, context) or doubts.of(plausible) < 1,
         )
+
+    def _doubtful(self, plausible: Plausible, harness: Harness, context: Context) -> bool:
+        """Whether too few tests speak for a slip beside tests that pass, or for what merely lets a file be collected."""
+        if not harness.failing:
+            return plausible.repairs < 1
+        witnesses = len(harness.failing) + plausible.repairs * len(harness.others)
+        return witnesses < SEVERAL and is_crowded(plausible.candidate, context)
 
     def _held(
         self,

@@ -58,11 +58,16 @@ class FreshImport:
         return True
 
     def repairs(self, candidate: Candidate) -> float:
-        """Which share of the tests that fail by what may be another cause pass with the candidate."""
-        if not self._others:
+        """Which share of the tests that fail by what may be another cause pass with the candidate.
+
+        Of a file that can be collected at last, every test is one of them.
+        """
+        nodeids = (*(nodeid for nodeid in self._failing if "::" not in nodeid), *self._others)
+        if not nodeids:
             return 0.0
-        result = self._run(candidate.path, self._files.after(candidate), self._others, PASSING_SECONDS, False)
-        return sum(result.outcomes.get(nodeid) == "passed" for nodeid in self._others) / len(self._others)
+        result = self._run(candidate.path, self._files.after(candidate), nodeids, PASSING_SECONDS, False)
+        asked = {*self._others, *result.collected}
+        return sum(result.outcomes.get(nodeid) == "passed" for nodeid in asked) / max(len(asked), 1)
 
     def _run(self, path: str, content: bytes, nodeids: tuple[str, ...], seconds: float, first_failure: bool) -> Result:
         names = dict.fromkeys(nodeid.partition("::")[0] for nodeid in nodeids)

@@ -65,6 +65,8 @@ SLIPS = frozenset(
     }
 )
 """What a slip of the fingers looks like: code that was right once and would have failed in every test that runs it."""
+CRASHED = 2.0
+"""For a slip on a line that an exception went through."""
 ARBITRARY = ("/length", "/number", "/pair")
 """Conditions of a kind of which one fits any test by chance: nothing says that a case is missing."""
 SLIP_SHARE = 0.15
@@ -158,6 +160,7 @@ def generate(
             continue
         source = place.region.source
         urgent = urgency.get(item.name, 1.0)
+        crashed = context.raised_through(source.path)
         unread = place.region.unread
         text = source.text[slice(*place.region.span)] if item.name in _WRAPS else ""
         drafts = _drafts(item, place.region, context)
@@ -175,6 +178,7 @@ def generate(
                 )
                 * place.factor(source.line_of(at))
                 * slip_factor(draft.key, source.path, source.line_of(at), context)
+                * (CRASHED if source.line_of(at) in crashed and is_slip(draft.key) else 1.0)
                 * place.score
                 * min(1.0, (CROWD / sizes[_kind(draft.key)]) ** 0.5)
             )

@@ -60,6 +60,9 @@ GATHER_LEAST, GATHER_MOST, GATHER_SHARE = 0.25, 3.0, 1.0
 DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.3, 6.0
 """The same while all that was found is doubtful: CPU seconds, share of the budget, times what had been spent when it was found."""
 
+COLLECT_SHARE = 0.6
+"""Of the CPU seconds, for more of what lets a file be collected, while none of it makes all tests of the file pass."""
+
 
 @dataclass
 class Plausible:
@@ -234,6 +237,8 @@ class Search:
         """CPU seconds to gather for, after it ``took`` so many to find what there is."""
         if sure:
             return min(max(GATHER_SHARE * took, GATHER_LEAST), GATHER_MOST)
+        if not self._harness.failing:  # a file is collected, and not all of its tests pass
+            return COLLECT_SHARE * self.budget.cpu
         return min(max(DOUBT_TIMES * self.budget.spent, GATHER_MOST), DOUBT_SHARE * self.budget.cpu, DOUBT_MOST)
 
     # ------------------------------------------------------------------ one step

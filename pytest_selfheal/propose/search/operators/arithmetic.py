@@ -29,12 +29,7 @@ TEXT: dict[type[ast.operator], str] = {
 _NUMERIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 _MORE: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
-    ast.BitAnd: (ast.Mod, ast.Sub),
-    ast.BitOr: (ast.Add,),
-    ast.BitXor: (ast.Pow,),
     ast.Pow: (ast.BitXor,),
-    ast.LShift: (ast.Mult,),
-    ast.RShift: (ast.FloorDiv,),
     ast.Add: (ast.BitOr,),
     ast.Sub: (ast.BitAnd,),
     ast.Mod: (ast.BitAnd,),
@@ -44,7 +39,8 @@ _MORE: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
 def alternatives(op: ast.operator) -> tuple[type[ast.operator], ...]:
     """Operators that are written for ``op`` by mistake, or the other way round."""
     kind = type(op)
-    group = _NUMERIC if kind in _NUMERIC else _BITS
+    # Bits are seldom meant: where they stand by mistake (``^`` for a power, ``|`` for a sum of lists), it may be for anything.
+    group = _NUMERIC if kind in _NUMERIC else (*_BITS, *_NUMERIC)
     return (*(k for k in group if k is not kind), *_MORE.get(kind, ()))
 
 

@@ -33,6 +33,12 @@ _SWAPS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn, ast.Eq),
     ast.NotIn: (ast.In, ast.NotEq),
 }
+_IDENTITY: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    **dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), (ast.Is, ast.IsNot)),
+    ast.Is: (ast.NotEq,),
+    ast.IsNot: (ast.Eq,),
+}
+"""What else may be meant beside ``None`` or a name in capitals, of which there is just one and which has no order."""
 
 
 def propose(region: Region, context: Context) -> Iterator[Draft]:
@@ -46,13 +52,19 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
             sides, left = (left, right), right
             if place is None:
                 continue
-            for kind in _SWAPS[type(op)]:
+            for kind in (*_SWAPS[type(op)], *(_IDENTITY.get(type(op), ()) if any(map(_is_single, sides)) else ())):
                 if _is_odd(kind, type(op), *sides):
                     continue
                 new = _TEXT[kind]
                 yield Draft(
                     (Edit(*place, new),), f"compare/{type(op).__name__}>{kind.__name__}", f"replace {old} with {new}"
                 )
+
+
+def _is_single(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr.isupper()
+    return (isinstance(node, ast.Name) and node.id.isupper()) or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def _is_odd(new: type[ast.cmpop], old: type[ast.cmpop], left: ast.expr, right: ast.expr) -> bool:
