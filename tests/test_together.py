@@ -11,6 +11,7 @@ from project_helpers import project_at, workshop_at
 from test_affected_join import files_of, heal_with
 
 from pytest_selfheal.healing import heal_run
+from pytest_selfheal.judge import reproduce as reproducing
 from pytest_selfheal.judge import verify as judging
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.import_map import ImportMap
@@ -136,3 +137,22 @@ def test_a_thread_that_cannot_measure_says_nothing(tmp_path: Path, monkeypatch: 
         affected = AffectedTests(workshop.project, tmp_path, workshop)
         affected.measure(["m.py"])
         affected.close()  # a thread that raises is an error of this test
+
+
+def test_of_very_many_failures_a_part_is_seen_again_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = "import pytest\n\n\n@pytest.mark.parametrize('n', range(70))\ndef test_many(n):\n    assert n < 0\n"
+    tests += "\n\ndef test_one():\n    assert False\n"
+    (tmp_path / "test_m.py").write_text(tests)
+    asked: list[tuple[str, ...]] = []
+
+    def watched(workshop: Any, workspace: Any, nodeids: Sequence[str], **more: Any) -> Any:
+        asked.append(tuple(nodeids))
+        return run_tests(workshop, workspace, nodeids, **more)
+
+    with workshop_at(tmp_path) as workshop:
+        first = run_tests(workshop, workshop.pristine, None)
+        monkeypatch.setattr(reproducing, "run_tests", watched)
+        seen = reproducing.reproduce(workshop, first.failures)
+    assert [len(nodeids) for nodeids in asked] == [71, reproducing.MANY]  # effort fast: twice
+    assert "test_m.py::test_one" in asked[1]
+    assert {each.reason for each in seen} == {None}

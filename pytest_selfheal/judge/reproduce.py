@@ -15,6 +15,9 @@ from pytest_selfheal.types import Failure, StopReason
 
 Sighting = Literal["reproduced", "flaky", "not_reproduced", "environment", "infrastructure"]
 
+MANY = 50
+"""Failing tests that are all run as often as the settings say; describing each failure takes far longer than the test."""
+
 
 @dataclass(frozen=True)
 class Reproduced:
@@ -31,7 +34,8 @@ def reproduce(workshop: Workshop, failures: Sequence[Failure]) -> tuple[Reproduc
     """Run the failing tests ``settings.repeats`` times; one fresh interpreter for all of them each time.
 
     They share a temporary folder, so that a test that keeps state outside the project flickers as it does at home. A
-    test that ran into its time limit twice (in the user's run and here) is not made to do so again.
+    test that ran into its time limit twice (in the user's run and here) is not made to do so again; of more than
+    :data:`MANY` failing tests, all are seen once more, and a part of them, of as many functions as there are, each time.
     """
     repeats = workshop.settings.repeats
     sightings: dict[str, list[tuple[str, tuple[Failure, ...]]]] = defaultdict(list)
@@ -59,6 +63,9 @@ def reproduce(workshop: Workshop, failures: Sequence[Failure]) -> tuple[Reproduc
             for nodeid in pending
             if sightings[nodeid][-1][1] and not (nodeid in slow and all(map(_is_timeout, sightings[nodeid][-1][1])))
         ]
+        if len(pending) > MANY:
+            firsts = {nodeid.partition("[")[0]: nodeid for nodeid in reversed(pending)}.values()
+            pending = list(dict.fromkeys((*reversed(firsts), *pending)))[:MANY]
     return tuple(_sum_up(failure, sightings[failure.nodeid], workshop) for failure in failures)
 
 
