@@ -26,7 +26,8 @@ class Together:
     def look(self, healed: Sequence[Outcome]) -> tuple[list[str], list[str]]:
         """Tests that all patches together leave or make failing, and the causes whose patches conflict with an earlier one's.
 
-        Without time to run them, the tests of patches that change one file count as failing: nobody knows.
+        Without time to run them, the tests of patches that change one file count as failing: nobody knows. So do all when
+        the run does not come to its end.
         """
         from pytest_selfheal.record.report import all_changes
 
@@ -43,7 +44,7 @@ class Together:
         with workshop.fresh(changes) as workspace:
             result = run_tests(workshop, workspace, [*wanted, *affected.nodeids])
         if not result.finished:
-            return (wanted if self._late else []), apart
+            return wanted, apart
         before = {**workshop.project.outcomes, **dict.fromkeys(wanted, "passed")}
         broken = [n for n in (*wanted, *affected.nodeids) if not _is_as(result.outcomes.get(n), before.get(n, ""))]
         others = [nodeid for nodeid in broken if nodeid not in wanted]
