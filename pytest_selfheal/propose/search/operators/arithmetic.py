@@ -34,6 +34,8 @@ _MORE: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Sub: (ast.BitAnd,),
     ast.Mod: (ast.BitAnd,),
 }
+_USUAL: dict[type[ast.operator], float] = {ast.Add: 2.0, ast.Sub: 1.5, **dict.fromkeys(_BITS, 0.5)}
+"""How often an operator is meant, relative to others: where a bit operator stands by mistake, the common ones come first."""
 
 
 def alternatives(op: ast.operator) -> tuple[type[ast.operator], ...]:
@@ -70,4 +72,5 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
                 (Edit(*place, new + ("=" if augmented else "")),),
                 f"{prefix}/{type(node.op).__name__}>{kind.__name__}",
                 f"replace {old} with {new}",
+                _USUAL.get(kind, 1.0) if isinstance(node.op, _BITS) else 1.0,
             )
