@@ -383,9 +383,10 @@ LOOP = "def f(xs):\n    n = 0\n    while (n < 1\n           and xs):\n        n 
         ("n > 1", "n > 0", {(0, True)}, {(0, False)}),
         ("2 if n else", "2 if n and n - 1 else", {(0, False)}, {(0, True)}),
         ("xs if x)", "xs if not x)", {(0, False)}, {(0, True)}),
-        ("xs if x)", "xs if xs if x)", {(0, True), (1, True)}, None),
-        ("    if n", "    if not n:\n        n = 2\n    if n", {(0, False), (1, False)}, None),
+        ("xs if x)", "xs if xs if x)", {(0, True)}, None),
+        ("    if n", "    if not n:\n        n = 2\n    if n", {(0, False)}, None),
         ("return 1", "return 3", None, None),
+        ("    n = 0\n    while (n < 1", "    n  = 0\n    while (n < 1", None, None),  # the very test that it was
         ("n = 0", "n =", None, None),
     ],
 )

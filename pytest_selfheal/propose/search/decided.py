@@ -8,6 +8,7 @@ conditional expressions and comprehensions are wrapped in a call that notes what
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -38,10 +39,13 @@ def probed(source: Source, candidate: Candidate) -> Probes | None:
         after = Source("", text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    wraps = _wraps(after, list(_written(candidate.edits)))
+    new = _touched(after, list(_written(candidate.edits)))
+    old = _touched(source, [(edit.start, edit.end) for edit in candidate.edits])
+    # What only stands elsewhere now is the decision that it was.
+    moved = Counter(map(ast.dump, new)) & Counter(map(ast.dump, old))
+    wraps, before = _wraps(after, _without(new, moved)), _wraps(source, _without(old, moved))
     if not wraps:
         return None
-    before = _wraps(source, [(edit.start, edit.end) for edit in candidate.edits])
     return Probes(
         len(wraps) // 2,
         candidate.but(edits=compose(source.text, candidate.edits, wraps)),
@@ -65,21 +69,39 @@ class Asked:
         return taken
 
 
-def _wraps(source: Source, touched: Sequence[tuple[int, int]]) -> list[Edit]:
-    """Two edits for each decision whose test is touched, the outermost one where they are nested."""
-    spans = sorted(
-        (start, -end)
+def _touched(source: Source, places: Sequence[tuple[int, int]]) -> list[ast.expr]:
+    """Tests that lie at one of the places, in the order of the text; of nested ones the outermost."""
+    found = [
+        (start, -end, node)
         for node in _decided(ast.walk(source.tree))
         for start, end in [source.span(node)]
-        if any(a <= end and b >= start for a, b in touched)
-    )
-    edits: list[Edit] = []
+        if any(a <= end and b >= start for a, b in places)
+    ]
+    kept: list[ast.expr] = []
     last = -1
-    for start, negative in spans:
-        if start < last:
-            continue
-        last = -negative
-        edits += [Edit(start, start, f"{NAME}({len(edits) // 2}, ("), Edit(last, last, "))")]
+    for start, negative, node in sorted(found, key=lambda entry: entry[:2]):
+        if start >= last:
+            last = -negative
+            kept.append(node)
+    return kept
+
+
+def _without(tests: Sequence[ast.expr], moved: Counter[str]) -> list[ast.expr]:
+    left = Counter(moved)
+    kept = []
+    for test in tests:
+        if left[ast.dump(test)] > 0:
+            left[ast.dump(test)] -= 1
+        else:
+            kept.append(test)
+    return kept
+
+
+def _wraps(source: Source, tests: Sequence[ast.expr]) -> list[Edit]:
+    """Two edits for each test."""
+    edits: list[Edit] = []
+    for number, (start, end) in enumerate(map(source.span, tests)):
+        edits += [Edit(start, start, f"{NAME}({number}, ("), Edit(end, end, "))")]
     return edits
 
 

@@ -66,7 +66,8 @@ SLIPS = frozenset(
 )
 """What a slip of the fingers looks like: code that was right once and would have failed in every test that runs it."""
 CRASHED = 2.0
-"""For a slip on a line that an exception went through."""
+_RAISING = frozenset({"arithmetic", "compare", "subscript", "variable"})
+"""Slips that raise where they stand count more on a line that an exception went through, by this factor."""
 ARBITRARY = ("/length", "/number", "/pair")
 """Conditions of a kind of which one fits any test by chance: nothing says that a case is missing."""
 SLIP_SHARE = 0.15
@@ -178,7 +179,7 @@ def generate(
                 )
                 * place.factor(source.line_of(at))
                 * slip_factor(draft.key, source.path, source.line_of(at), context)
-                * (CRASHED if source.line_of(at) in crashed and is_slip(draft.key) else 1.0)
+                * (CRASHED if item.name in _RAISING and source.line_of(at) in crashed else 1.0)
                 * place.score
                 * min(1.0, (CROWD / sizes[_kind(draft.key)]) ** 0.5)
             )
