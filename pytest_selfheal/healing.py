@@ -291,7 +291,7 @@ class Healer:
             self.outcomes[id] = write_outcome(self.run, outcome, self.project)
 
     def _healed(self) -> list[Outcome]:
-        return [outcome for outcome in self.outcomes.values() if outcome.status == "healed"]
+        return [self.outcomes[id] for id in sorted(self.outcomes) if self.outcomes[id].status == "healed"]
 
     def _whole(self) -> list[Outcome]:
         """Healed causes whose patch stands on no other one's."""

@@ -33,12 +33,13 @@ class Together:
 
         if len(healed) < 2:
             return [], []
-        wanted = [n for outcome in healed for n in (outcome.verdict.failing_now_pass if outcome.verdict else ())]
-        if self._late:
-            touched = [path for outcome in healed if not outcome.includes for path in _paths(outcome)]
-            return (wanted if len(set(touched)) < len(touched) else []), []
-        self._note("checking all patches together")
         changes, apart = all_changes(healed)
+        merged = [outcome for outcome in healed if outcome.diagnosis.id not in apart]
+        wanted = [n for outcome in merged for n in (outcome.verdict.failing_now_pass if outcome.verdict else ())]
+        if self._late:
+            touched = [path for outcome in merged if not outcome.includes for path in _paths(outcome)]
+            return (wanted if len(set(touched)) < len(touched) else []), apart
+        self._note("checking all patches together")
         affected = self._tools.affected.of([change.path for change in changes], wanted, changes)
         workshop = self._tools.workshop
         with workshop.fresh(changes) as workspace:
@@ -58,8 +59,7 @@ class Together:
         kept: list[Outcome] = []
         for outcome in sorted(whole, key=lambda outcome: outcome.diagnosis.id):
             same_file = [other for other in kept if not _paths(other).isdisjoint(_paths(outcome))]
-            late = self._late
-            if (late and same_file) or (kept and not late and self.look([*kept, outcome])[0]):
+            if kept and self.look([*kept, outcome])[0]:
                 yield _unhealed(outcome, (same_file or kept)[0], self._late)
             else:
                 kept.append(outcome)

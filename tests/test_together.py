@@ -69,6 +69,26 @@ def test_patches_that_only_together_break_a_passing_test_are_not_both_claimed(
     assert statuses(report) == [("healed", "healed"), ("unhealed", "attempts_exhausted")]
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_patches_of_one_line_stay_two_and_one_is_in_the_common_patch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    monkeypatch.setattr(Together, "_late", late)
+    files = {
+        "m.py": "def f(x, y):\n    return x + 1, y + 1\n",
+        "test_m.py": (
+            "from m import f\n\n\ndef test_a():\n    assert f(1, 1)[0] == 1\n\n\n"
+            "def test_b():\n    assert f(1, 1)[1] == 1\n"
+        ),
+    }
+    edits = {"test_a": ("m.py", "x + 1, y + 1", "x, y + 1"), "test_b": ("m.py", "x + 1, y + 1", "x + 1, y")}
+    report = heal_with(tmp_path, monkeypatch, files, edits)
+    assert statuses(report) == [("healed", "healed"), ("healed", "healed")]
+    together = (Path(report.directory) / "all.patch").read_text()
+    assert "conflict with an earlier one: 0002" in together
+    assert "+    return x, y + 1" in together
+
+
 def test_without_time_to_look_one_file_gets_one_patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Together, "_late", True)
     report = heal_with(tmp_path, monkeypatch, AT_ODDS, EDITS)
