@@ -252,3 +252,9 @@ def test_comparisons_that_nobody_means_are_not_made(code: str, never: str) -> No
     found = variants("compare", code)
     assert found
     assert not [text for text in found if never in text]
+
+
+def test_what_a_comparison_says_is_not_compared() -> None:
+    found = variants("borrow", "def f(a, b):\n    if a > b:\n        return a\n    return a is False\n")
+    assert not [text for text in found if "> b) is" in text or "is False) is" in text]
+    assert [text for text in found if "return b is False" in text or "return a > b" in text]

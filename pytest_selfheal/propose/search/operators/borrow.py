@@ -37,6 +37,8 @@ def propose(region: Region, context: Context) -> Iterator[Draft]:
         for other, donor in donors.items():
             if other == text or (isinstance(donor, ast.Name) and (isinstance(node, ast.Name) or donor.id not in names)):
                 continue
+            if isinstance(up, ast.Compare) and isinstance(donor, (ast.Compare, ast.BoolOp)):
+                continue  # nobody compares what a comparison says
             there = kinds.of(donor)
             factor = 1.0
             if type(donor) is type(node):
