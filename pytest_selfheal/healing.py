@@ -234,7 +234,8 @@ class Healer:
             others = [diagnosis for id, diagnosis in left.items() if id != key]
             if outcome is None or outcome.status != "healed" or not others or time.monotonic() > self.deadline:
                 continue
-            merged, joined = join(outcome, others, self.tools(self.workshop))
+            # What is left of the time is for this: the causes' own has ended.
+            merged, joined = join(outcome, others, replace(self.tools(self.workshop), deadline=self.deadline))
             for other in joined:
                 del left[other.id], self.outcomes[other.id]
                 self._joined.add(other.id)
@@ -289,6 +290,17 @@ class Healer:
             for told in self.run.folder.glob(f"*/{id}-*"):
                 told.unlink()
             self.outcomes[id] = write_outcome(self.run, outcome, self.project)
+        # A patch of the second wave stands on another one, so that neither can be withdrawn alone.
+        if (
+            broken
+            and any(outcome.includes for outcome in self._healed())
+            and (left := together.look(self._healed())[0])
+        ):
+            self.notes.append(
+                f"Applied together, the patches do not hold: {left[0]}"
+                + (f" and {len(left) - 1} more fail" if len(left) > 1 else " fails")
+                + ". Apply them one by one and run the tests after each."
+            )
 
     def _healed(self) -> list[Outcome]:
         return [self.outcomes[id] for id in sorted(self.outcomes) if self.outcomes[id].status == "healed"]

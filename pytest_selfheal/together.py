@@ -79,8 +79,8 @@ def _paths(outcome: Outcome) -> frozenset[str]:
 
 def _unhealed(outcome: Outcome, other: Outcome, late: bool) -> Outcome:
     words = (
-        f"A patch was found, but no time was left to check it together with that of {other.diagnosis.id}, which changes "
-        "the same file: run again once that one is applied."
+        f"A patch was found, but no time was left to check it together with that of {other.diagnosis.id}: "
+        "run again once that one is applied."
         if late
         else f"A patch was found that heals it alone, but it does not hold together with that of {other.diagnosis.id}: "
         "run again once that one is applied."

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from project_helpers import project_at, workshop_at
-from test_affected_join import files_of, heal_with
+from test_affected_join import SUMS, files_of, heal_with
 
+from pytest_selfheal import healing
 from pytest_selfheal.healing import heal_run
+from pytest_selfheal.join import join
 from pytest_selfheal.judge import reproduce as reproducing
 from pytest_selfheal.judge import verify as judging
 from pytest_selfheal.judge.affected import AffectedTests
@@ -176,3 +178,19 @@ def test_of_very_many_failures_a_part_is_seen_again_each_time(tmp_path: Path, mo
     assert [len(nodeids) for nodeids in asked] == [71, reproducing.MANY]  # effort fast: twice
     assert "test_m.py::test_one" in asked[1]
     assert {each.reason for each in seen} == {None}
+
+
+def test_patches_are_still_joined_in_the_time_that_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Causes are worked on to the last call, patches of one cause found from two sides are joined until the end.
+    deadlines: list[float] = []
+
+    def watched(outcome: Any, others: Any, tools: Any) -> Any:
+        deadlines.append(tools.deadline)
+        return join(outcome, others, tools)
+
+    monkeypatch.setattr(healing, "join", watched)
+    monkeypatch.setattr(healing.Healer, "_turn", lambda *_: 0)  # in the order of the tests: the wrong patch comes first
+    edits = {"test_total": ("shop.py", "return sum", "return -sum"), "test_add": ("calc.py", "a - b", "a + b")}
+    report = heal_with(tmp_path, monkeypatch, SUMS, edits)
+    assert statuses(report) == [("healed", "healed")]
+    assert max(deadlines) - min(deadlines) == pytest.approx(healing.RESERVED_SECONDS)
