@@ -18,7 +18,7 @@ from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.join import join
 from pytest_selfheal.judge import process
 from pytest_selfheal.judge.affected import AffectedTests
-from pytest_selfheal.judge.reproduce import Reproduced, reproduce
+from pytest_selfheal.judge.reproduce import Confirmation, Reproduced, Reproduction, reproduce
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.models import Models
@@ -137,6 +137,8 @@ class Healer:
         self._joined: set[str] = set()
         """Causes that turned out to be another one."""
         self._number = 0
+        self._failures: Sequence[Failure] = ()
+        self._confirmation: Confirmation | None = None
         self._tools: dict[str, Tools] = {}
         self.progress = progress_of(config)
         self._models = Models(
@@ -200,16 +202,30 @@ class Healer:
 
     def _first_wave(self, failures: Sequence[Failure]) -> None:
         failures = self._look_first(failures)
-        self.diagnoses = self._diagnose(failures, self.workshop)  # for a report, should Ctrl-C come while reproducing
+        self._failures = failures
         self._models.warm_up()
         self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
-        seen = reproduce(self.workshop, failures)
-        real = [each.failure for each in seen if each.reason is None]
-        gone = [each for each in seen if each.reason is not None]
+        seen = Reproduction(self.workshop, failures)
+        seen.look(1)
+        self._confirmation = Confirmation(seen, self.settings.repeats - 1, self.workshop)
+        self._search(self._confirmation.first)
+        found = self._confirmation.result()
+        if not self._confirmed():
+            # What was begun was for failures that come and go: nothing of it was judged or written.
+            self._confirmation = None
+            self._search([each.failure for each in found if each.reason is None])
+        for each in found:
+            if each.reason is not None:
+                self._not_reproduced(each)
+        self._join_the_rest()
+
+    def _confirmed(self) -> bool:
+        return self._confirmation is None or self._confirmation.holds()
+
+    def _search(self, failures: Sequence[Failure]) -> None:
         self._number = 0
-        self.diagnoses = self._diagnose(real, self.workshop)
-        for each in gone:
-            self._not_reproduced(each)
+        self.diagnoses = self._diagnose(failures, self.workshop)
+        self.last_call = self.deadline
         if len(self.diagnoses) > 1:
             self.last_call -= min(RESERVED_SHARE * self.settings.total_time, RESERVED_SECONDS)
         self.progress.start(self._number)
@@ -218,7 +234,6 @@ class Healer:
         if suspects:
             self.tools(self.workshop).affected.measure(suspects)
         self._heal_all(self.diagnoses, self.workshop)
-        self._join_the_rest()
 
     def _join_the_rest(self) -> None:
         """A cause that was given up before the patch of another one was found may be repaired by it."""
@@ -404,14 +419,14 @@ class Healer:
     def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None) -> None:
         if self.stop.is_set() or diagnosis.id not in self._open:
             return
-        if time.monotonic() > self.last_call:
+        if time.monotonic() > self.last_call and self._confirmed():
             with self._joining:
                 self._open.pop(diagnosis.id, None)
             self._finish(closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
             return
         self.progress.update(diagnosis, "diagnosing")
         outcome = self._work_on(diagnosis, workshop)
-        if outcome.reason == "interrupted":
+        if outcome.reason == "interrupted" or not self._confirmed():
             return
         with self._joining:
             if self._open.pop(diagnosis.id, None) is None:
@@ -440,7 +455,11 @@ class Healer:
             )
 
     def _interrupt(self) -> None:
-        for diagnosis in self.diagnoses:
+        told = [*self.diagnoses, *(outcome.diagnosis for outcome in self.outcomes.values())]
+        known = {nodeid for diagnosis in told for nodeid in diagnosis.nodeids}
+        # What was gone at the first sighting is told at the end of the first wave.
+        left = self._diagnose([f for f in self._failures if f.nodeid not in known], self.workshop)
+        for diagnosis in (*self.diagnoses, *left):
             if diagnosis.id not in self.outcomes and diagnosis.id not in self._joined:
                 self._finish(closed(diagnosis, "interrupted", "The run was interrupted before this failure was done."))
 
@@ -458,6 +477,8 @@ class Healer:
                     progress=self.progress.stage,
                     deadline=self.last_call,
                     stop=self.stop,
+                    confirmed=self._confirmed,
+                    spare=lambda: workshop.sandbox.apart and len(self._open) < (os.cpu_count() or 1),
                 )
             return self._tools[key]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_selfheal.ahead import Ahead
 from pytest_selfheal.guard import review
 from pytest_selfheal.heldback import MAX_MISSES, hold_back, is_miss, weighed
 from pytest_selfheal.judge.affected import AffectedTests
@@ -22,6 +23,7 @@ from pytest_selfheal.types import (
     Confidence,
     Diagnosis,
     GaveUp,
+    Likely,
     Outcome,
     Patch,
     Rejected,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 MAX_REFUSALS = 12
 """So many refused or failed patches of the embedded engine in a row mean that its next ones will not do either."""
+
+UNCONFIRMED: tuple[StopReason, str] = ("interrupted", "The failure did not come again each time.")
 
 
 class Hooks(Protocol):
@@ -61,6 +65,11 @@ class Tools:
     deadline: float
     """``time.monotonic()`` at which all healing ends."""
     stop: threading.Event = field(default_factory=threading.Event)
+    confirmed: Callable[[], bool] = lambda: True
+    """Waits until the failures have been seen as often as they should be; whether they came again each time. Until then
+    the embedded engine may search, but nothing is judged and no model is asked."""
+    spare: Callable[[], bool] = lambda: False
+    """Whether a core is free for verifying what may not be proposed in the end, and doing so disturbs nobody."""
 
 
 @dataclass
@@ -87,6 +96,7 @@ class Rounds:
 
     def run(self) -> Outcome:
         started = time.monotonic()
+        self._ahead = Ahead(self._verify_ahead)
         self.deadline = min(self.tools.deadline, started + self.tools.settings.time_limit)
         reason, words = self._ask_everyone()
         outcome = self._outcome(reason, words)
@@ -110,7 +120,7 @@ class Rounds:
 
     def _ask(self, proposer: Proposer) -> tuple[StopReason, str] | None:
         if proposer.name != "search":
-            return self._pull(proposer, self.diagnosis)
+            return self._pull(proposer, self.diagnosis) if self.tools.confirmed() else UNCONFIRMED
         shown, self.held_back = hold_back(self.diagnosis)
         ended = self._pull(proposer, shown)
         self.held_back = frozenset()
@@ -127,12 +137,19 @@ class Rounds:
             close = getattr(proposals, "close", None)
             if close is not None:
                 close()
+            self._ahead.drop()
 
     def _take(self, proposer: Proposer, proposals: Iterator[Proposal]) -> tuple[StopReason, str] | None:
         bad_in_a_row = 0
         for proposal in proposals:
             if self.tools.stop.is_set():
                 return "interrupted", "The run was interrupted before this failure was done."
+            if isinstance(proposal, Likely):
+                if self.tools.spare():
+                    self._ahead.begin(proposal.patch)
+                continue
+            if not self.tools.confirmed():
+                return UNCONFIRMED
             if isinstance(proposal, GaveUp):
                 return self._gave_up(proposal)
             if isinstance(proposal, Rejected):
@@ -171,7 +188,9 @@ class Rounds:
             return replace(refused, refused_by=checked.refused_by or "another plugin")
         affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
         self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
-        verdict = verify(self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline)
+        verdict = self._ahead.take(patch) or verify(
+            self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline
+        )
         verdict = replace(verdict, guards=checked.passed)
         if patch.proposer == "search":
             self.misses += is_miss(verdict, self.held_back)
@@ -182,6 +201,12 @@ class Rounds:
         if checked.caution and verdict.kind == "healed":
             verdict = replace(verdict, confidence="low", reason=f"{verdict.reason}; {checked.caution}")
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
+
+    def _verify_ahead(self, patch: Patch, stop: threading.Event) -> Verdict | None:
+        if not self.tools.confirmed() or review(patch, self.diagnosis, self.tools.settings).reason:
+            return None
+        affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
+        return verify(self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline, stop=stop)
 
     def _good_enough(self, attempt: Attempt) -> bool:
         """Whether to stop here: always, unless a critic says that the intent is not met and another round is left."""

@@ -333,6 +333,13 @@ class GaveUp:
 
 
 @dataclass(frozen=True)
+class Likely:
+    """The patch that will probably be proposed, should its proposer find no better one: it may be verified meanwhile."""
+
+    patch: Patch
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What the judge says of one patch."""
 

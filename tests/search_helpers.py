@@ -12,7 +12,7 @@ from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.propose import Proposal
 from pytest_selfheal.propose.search.proposer import SearchProposer
 from pytest_selfheal.settings import Settings
-from pytest_selfheal.types import GaveUp, Patch
+from pytest_selfheal.types import GaveUp, Likely, Patch
 
 
 def proposals(
@@ -40,6 +40,8 @@ def proposals(
         found: list[Proposal] = []
         engine = SearchProposer(workshop, settings).propose(diagnosis, [])
         for proposal in engine:
+            if isinstance(proposal, Likely):
+                continue
             found.append(proposal)
             if len(found) == count:
                 break

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,6 +19,12 @@ Sighting = Literal["reproduced", "flaky", "not_reproduced", "environment", "infr
 
 MANY = 50
 """Failing tests that are all run as often as the settings say; describing each failure takes far longer than the test."""
+
+GONE = (
+    "failed in your run and passes alone in a copy of the project; "
+    "it may depend on other tests, on their order, or on files that git ignores."
+)
+FLICKERS = "failed in your run and passed at once when it was run again without any change."
 
 
 @dataclass(frozen=True)
@@ -37,13 +45,31 @@ def reproduce(workshop: Workshop, failures: Sequence[Failure]) -> tuple[Reproduc
     test that ran into its time limit twice (in the user's run and here) is not made to do so again; of more than
     :data:`MANY` failing tests, all are seen once more, and a part of them, of as many functions as there are, each time.
     """
-    repeats = workshop.settings.repeats
-    sightings: dict[str, list[tuple[str, tuple[Failure, ...]]]] = defaultdict(list)
-    pending = list(dict.fromkeys(failure.nodeid for failure in failures))
-    slow = {failure.nodeid for failure in failures if _is_timeout(failure)}
-    for _ in range(repeats):
-        if not pending:
-            break
+    seen = Reproduction(workshop, failures)
+    seen.look(workshop.settings.repeats)
+    return seen.sum_up()
+
+
+class Reproduction:
+    """The sightings of some failures, which may be summed up before all of them were made."""
+
+    def __init__(self, workshop: Workshop, failures: Sequence[Failure]) -> None:
+        self._workshop = workshop
+        self._failures = failures
+        self._sightings: dict[str, list[tuple[str, tuple[Failure, ...]]]] = defaultdict(list)
+        self._pending = list(dict.fromkeys(failure.nodeid for failure in failures))
+        self._slow = {failure.nodeid for failure in failures if _is_timeout(failure)}
+        self._trouble: tuple[StopReason, str] | None = None
+
+    def look(self, times: int) -> None:
+        """Run the tests so many times more, as far as there is anything left to see."""
+        for _ in range(times):
+            if not self._pending or self._trouble is not None:
+                return
+            self._look_once()
+
+    def _look_once(self) -> None:
+        workshop, pending = self._workshop, self._pending
         run = run_tests(
             workshop, workshop.pristine, pending, tmp=workshop.shared_tmp, arguments=COUNTING, watched=pending
         )
@@ -51,22 +77,80 @@ def reproduce(workshop: Workshop, failures: Sequence[Failure]) -> tuple[Reproduc
             workshop.assertions[nodeid] = min(count, workshop.assertions.get(nodeid, count))
         if run.timed_out and time.monotonic() > workshop.deadline:
             words = "the time of this run was used up before the failure was seen again; raise --selfheal-total-time."
-            return tuple(Reproduced(failure, "time_limit", words) for failure in failures)
-        if (trouble := _trouble(run)) is not None:
-            return tuple(Reproduced(failure, *trouble) for failure in failures)
+            self._trouble = "time_limit", words
+            return
+        self._trouble = _trouble(run)
         for nodeid in pending:
             found = tuple(failure for failure in run.failures if failure.nodeid == nodeid)
-            sightings[nodeid].append((run.outcomes.get(nodeid, "missing"), found))
+            self._sightings[nodeid].append((run.outcomes.get(nodeid, "missing"), found))
         # What passed once is flaky or gone already; what timed out again has been seen often enough.
-        pending = [
-            nodeid
-            for nodeid in pending
-            if sightings[nodeid][-1][1] and not (nodeid in slow and all(map(_is_timeout, sightings[nodeid][-1][1])))
-        ]
+        pending = [nodeid for nodeid in pending if self._is_worth_another_look(nodeid)]
         if len(pending) > MANY:
             firsts = {nodeid.partition("[")[0]: nodeid for nodeid in reversed(pending)}.values()
             pending = list(dict.fromkeys((*reversed(firsts), *pending)))[:MANY]
-    return tuple(_sum_up(failure, sightings[failure.nodeid], workshop) for failure in failures)
+        self._pending = pending
+
+    def _is_worth_another_look(self, nodeid: str) -> bool:
+        found = self._sightings[nodeid][-1][1]
+        return bool(found) and not (nodeid in self._slow and all(map(_is_timeout, found)))
+
+    def there(self) -> list[Failure]:
+        """The failures that have come again each time so far, as the sandbox shows them."""
+        if self._trouble is not None:
+            return []
+        summed = (
+            _sum_up(failure, self._sightings[failure.nodeid], self._workshop.sandbox.name) for failure in self._failures
+        )
+        return [each.failure for each in summed if each.reason is None]
+
+    def sum_up(self) -> tuple[Reproduced, ...]:
+        """What became of each failure, by all that was seen. One that is gone is run twice more: it may come and go."""
+        if self._trouble is not None:
+            return tuple(Reproduced(failure, *self._trouble) for failure in self._failures)
+        summed = [
+            _sum_up(failure, self._sightings[failure.nodeid], self._workshop.sandbox.name) for failure in self._failures
+        ]
+        return tuple(
+            Reproduced(each.failure, "flaky", FLICKERS)
+            if each.words == GONE and _keeps_state(each.failure, self._workshop)
+            else each
+            for each in summed
+        )
+
+
+class Confirmation:
+    """The other sightings of failures that were seen once: made while others search already, where children cannot meet."""
+
+    def __init__(self, seen: Reproduction, times: int, workshop: Workshop) -> None:
+        self._seen = seen
+        self._times = times
+        self._error: BaseException | None = None
+        self._all: tuple[Reproduced, ...] = ()
+        self.first = seen.there()
+        """Failures that the first sighting has shown again, as it shows them."""
+        self._thread = threading.Thread(target=self._look, name="selfheal-reproduce", daemon=True)
+        self._thread.start()
+        if not workshop.sandbox.apart or (os.cpu_count() or 1) < 2:
+            self._thread.join()
+
+    def _look(self) -> None:
+        try:
+            self._seen.look(self._times)
+            self._all = self._seen.sum_up()
+        except BaseException as error:  # raised again where somebody asks
+            self._error = error
+
+    def result(self) -> tuple[Reproduced, ...]:
+        """What all sightings say, once they have been made."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._all
+
+    def holds(self) -> bool:
+        """Whether all of :attr:`first` came again each time, once the sightings have been made."""
+        there = [each.failure.nodeid for each in self.result() if each.reason is None]
+        return there == [failure.nodeid for failure in self.first]
 
 
 def _trouble(run: ChildRun) -> tuple[StopReason, str] | None:
@@ -83,7 +167,7 @@ def _trouble(run: ChildRun) -> tuple[StopReason, str] | None:
     return None
 
 
-def _sum_up(failure: Failure, seen: Sequence[tuple[str, tuple[Failure, ...]]], workshop: Workshop) -> Reproduced:
+def _sum_up(failure: Failure, seen: Sequence[tuple[str, tuple[Failure, ...]]], sandbox: str) -> Reproduced:
     failed = [found for _, found in seen if found]
     if len(failed) < len(seen):
         passes = sum(outcome in ("passed", "xfailed", "skipped") for outcome, _ in seen)
@@ -94,17 +178,8 @@ def _sum_up(failure: Failure, seen: Sequence[tuple[str, tuple[Failure, ...]]], w
                 f"passes and fails without any change ({len(failed)} of {len(seen)} runs failed); "
                 "make the test independent of time, order and what earlier runs left behind.",
             )
-        if passes and _keeps_state(failure, workshop):
-            return Reproduced(
-                failure, "flaky", "failed in your run and passed at once when it was run again without any change."
-            )
         if passes:
-            return Reproduced(
-                failure,
-                "not_reproduced",
-                "failed in your run and passes alone in a copy of the project; "
-                "it may depend on other tests, on their order, or on files that git ignores.",
-            )
+            return Reproduced(failure, "not_reproduced", GONE)
         return Reproduced(
             failure, "not_reproduced", "was not found when its file was run alone in a copy of the project."
         )
@@ -117,7 +192,7 @@ def _sum_up(failure: Failure, seen: Sequence[tuple[str, tuple[Failure, ...]]], w
         hint = (
             "if the test needs a service on this machine try the ini key selfheal_network = host, "
             "if it needs files or sockets outside the project name them in selfheal_binds."
-            if workshop.sandbox.name == "bwrap"
+            if sandbox == "bwrap"
             else "it may need files that git ignores."
         )
         return Reproduced(

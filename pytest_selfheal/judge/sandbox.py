@@ -65,6 +65,11 @@ class Sandbox(Protocol):
         """Folders outside of which :mod:`pytest_selfheal.judge.fence` refuses changes; empty where there are walls."""
         ...
 
+    @property
+    def apart(self) -> bool:
+        """Whether two children cannot meet, at a port, in a file or otherwise: the same test may run in both at once."""
+        ...
+
 
 @dataclass(frozen=True)
 class ProcessSandbox:
@@ -83,6 +88,10 @@ class ProcessSandbox:
     def fence(self, view: View) -> list[str]:
         # Tests write to the usual temp folders by name; what lies there is meant to be lost.
         return [str(path) for path in (view.copy, *view.writable, *self.binds, Path(tempfile.gettempdir()), "/tmp")]
+
+    @property
+    def apart(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,10 @@ class BwrapSandbox:
 
     def fence(self, view: View) -> list[str]:
         return []
+
+    @property
+    def apart(self) -> bool:
+        return self.network == "loopback" and not self.binds
 
     def wrap(self, argv: Sequence[str], view: View, env: Mapping[str, str]) -> list[str]:
         hidden = _hidden_folders(env, view)

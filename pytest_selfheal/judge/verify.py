@@ -3,6 +3,7 @@ tests as often as they were seen to fail, and every affected test still does wha
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -38,9 +39,18 @@ class Affected:
 
 
 def verify(
-    workshop: Workshop, patch: Patch, diagnosis: Diagnosis, affected: Affected, *, deadline: float | None = None
+    workshop: Workshop,
+    patch: Patch,
+    diagnosis: Diagnosis,
+    affected: Affected,
+    *,
+    deadline: float | None = None,
+    stop: threading.Event | None = None,
 ) -> Verdict:
-    """Judge one patch. ``deadline`` is a ``time.monotonic()`` value after which the verdict is an error, not a guess."""
+    """Judge one patch. ``deadline`` is a ``time.monotonic()`` value after which the verdict is an error, not a guess.
+
+    Once ``stop`` is set, the verdict says nothing.
+    """
     from pytest_selfheal.record.patch import make_diff
 
     started = time.monotonic()
@@ -50,7 +60,7 @@ def verify(
         except (GitError, RecordError) as error:
             return _ended("malformed", f"the patch does not apply: {error}", started, workshop)
         foreign = patch.proposer != "search"
-        verdict = Trial(workshop, workspace, diagnosis, affected, started, deadline, foreign).judge()
+        verdict = Trial(workshop, workspace, diagnosis, affected, started, deadline, foreign, stop).judge()
         # The engine has asked the docstrings itself.
         if foreign and verdict.kind == "healed" and (name := broken_promise(workshop, workspace, patch.changes)):
             why = f"{verdict.reason}; confidence is low, since the docstring's examples of {name} do not hold"
@@ -76,7 +86,9 @@ class Trial:
         started: float,
         deadline: float | None,
         foreign: bool = False,
+        stop: threading.Event | None = None,
     ) -> None:
+        self.stop = stop
         self.workshop = workshop
         self.workspace = workspace
         self.failing = diagnosis.nodeids
@@ -146,6 +158,7 @@ class Trial:
             self.workspace,
             nodeids,
             timeout=timeout,
+            stop=self.stop,
             control=control,
             watched=self._controllable(),
             arguments=COUNTING,

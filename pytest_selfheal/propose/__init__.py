@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from pytest_selfheal.types import Attempt, Diagnosis, GaveUp, Patch, Rejected
+from pytest_selfheal.types import Attempt, Diagnosis, GaveUp, Likely, Patch, Rejected
 
-Proposal = Patch | Rejected | GaveUp
+Proposal = Patch | Rejected | GaveUp | Likely
 
 
 class Proposer(Protocol):

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_selfheal.propose.search.candidate import Candidate
 from pytest_selfheal.propose.search.choose import Choice
 from pytest_selfheal.propose.search.files import Files
-from pytest_selfheal.propose.search.search import Search
+from pytest_selfheal.propose.search.search import Plausible, Search
 
 
 def described(choices: Sequence[Choice], files: Files) -> list[dict[str, Any]]:
@@ -28,6 +28,11 @@ def described(choices: Sequence[Choice], files: Files) -> list[dict[str, Any]]:
         }
         for choice in choices
     ]
+
+
+def likely(plausible: Plausible, files: Files) -> dict[str, Any]:
+    """A plausible patch, before it is known what else there is."""
+    return {**_change(plausible.candidate, files), "function": plausible.candidate.function}
 
 
 def _change(candidate: Candidate, files: Files) -> dict[str, Any]:

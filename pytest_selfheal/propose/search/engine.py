@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from pytest_selfheal.judge import child
-from pytest_selfheal.propose.search.answers import described, evidence
+from pytest_selfheal.propose.search.answers import described, evidence, likely
 from pytest_selfheal.propose.search.behaviour import Comparison, compare
 from pytest_selfheal.propose.search.candidate import Candidate
 from pytest_selfheal.propose.search.choose import choose
@@ -244,6 +244,7 @@ class Engine:
             slow,
             self.budget,
             lambda plausible: self._doubtful(plausible, harness, context) or doubts.of(plausible) < 1,
+            lambda plausible: self.send("likely", patch=likely(plausible, self.files)),
         )
 
     def _doubtful(self, plausible: Plausible, harness: Harness, context: Context) -> bool:

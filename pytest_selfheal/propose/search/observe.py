@@ -29,7 +29,7 @@ class Trace:
 
     lines: dict[str, set[int]] = field(default_factory=dict)
     depths: dict[tuple[str, int], int] = field(default_factory=dict)
-    """``(path, first line of the function)`` → least depth; 0: called by the test itself."""
+    """``(path, first line of the function)`` → depth of its first call; 0: by the test itself."""
 
 
 @contextmanager
@@ -49,35 +49,38 @@ def _following(on_call: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
 def tracing(paths: Callable[[str], bool]) -> Iterator[Trace]:
     """Record lines of files that ``paths`` accepts (by ``co_filename``) while the block runs."""
     trace = Trace()
-    wanted: dict[CodeType, set[int] | None] = {}
-    lines, depths = trace.lines, trace.depths
+    watched: dict[CodeType, tuple[set[int], Callable[[FrameType, str, Any], Any]] | None] = {}
 
     def on_call(frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
         try:
-            target = wanted[code]
+            entry = watched[code]
         except KeyError:
-            name = code.co_filename
-            target = wanted[code] = lines.setdefault(os.path.realpath(name), set()) if paths(name) else None
-        if target is None:
+            entry = watched[code] = watch(code, frame)
+        if entry is None:
             return None
-        key = (os.path.realpath(code.co_filename), code.co_firstlineno)
-        if key not in depths:
-            depth, caller = 0, frame.f_back
-            while caller is not None and depth < MAX_DEPTH:
-                if wanted.get(caller.f_code) is not None:
-                    depth += 1
-                caller = caller.f_back
-            depths[key] = depth
-        target.add(frame.f_lineno)
-        add = target.add
+        entry[0].add(frame.f_lineno)
+        return entry[1]
 
+    def watch(code: CodeType, frame: FrameType) -> tuple[set[int], Callable[[FrameType, str, Any], Any]] | None:
+        if not paths(code.co_filename):
+            return None
+        path = os.path.realpath(code.co_filename)
+        depth, caller = 0, frame.f_back
+        while caller is not None and depth < MAX_DEPTH:
+            depth += watched.get(caller.f_code) is not None
+            caller = caller.f_back
+        trace.depths.setdefault((path, code.co_firstlineno), depth)
+        seen = trace.lines.setdefault(path, set())
+        add = seen.add
+
+        # One for all calls of the function: this is what a test spends its time in.
         def on_line(frame: FrameType, event: str, arg: Any) -> Any:
             if event == "line":
                 add(frame.f_lineno)
             return on_line
 
-        return on_line
+        return seen, on_line
 
     with _following(on_call):
         yield trace

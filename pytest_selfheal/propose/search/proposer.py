@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_selfheal.propose import Proposal
-from pytest_selfheal.types import Alternative, Attempt, Diagnosis, FileChange, GaveUp, Patch, StopReason
+from pytest_selfheal.types import Alternative, Attempt, Diagnosis, FileChange, GaveUp, Likely, Patch, StopReason
 
 if TYPE_CHECKING:
     from pytest_selfheal.judge.run import ChildRun
@@ -143,7 +143,11 @@ class _EngineRun:
             if message is None:
                 break
             self._last.update(message)
-            if message["event"] == "patches":
+            if message["event"] == "likely":
+                patch = message["patch"]
+                words = _sentence(patch)
+                yield Likely(Patch((self._change(patch),), "search", words, diagnosis=words))
+            elif message["event"] == "patches":
                 for described in message["patches"][:MAX_PATCHES]:
                     yield self._patch(described, message)
                 (self._folder / "go-on").write_text(str(message["number"]), "ascii")

@@ -57,7 +57,7 @@ GAIN = 0.004
 MAX_PLAUSIBLE = 30
 GATHER_LEAST, GATHER_MOST, GATHER_SHARE = 0.25, 3.0, 1.0
 """After the first plausible patch others are gathered for as long again as it took to find, within these CPU seconds."""
-DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.3, 6.0
+DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.15, 6.0
 """The same while all that was found is doubtful: CPU seconds, share of the budget, times what had been spent when it was found."""
 
 COLLECT_SHARE = 0.6
@@ -172,8 +172,12 @@ class Search:
         slow: SlowJudge | None,
         budget: Budget,
         doubtful: Callable[[Plausible], bool] = lambda plausible: False,
+        on_likely: Callable[[Plausible], None] = lambda plausible: None,
     ) -> None:
-        """``doubtful`` says of a plausible patch that others, should there be any, are likelier to be right."""
+        """``doubtful`` says of a plausible patch that others, should there be any, are likelier to be right.
+
+        ``on_likely`` is told what will be chosen unless something better is gathered.
+        """
         self._harness = harness
         self._screener = screener
         self._sources = sources
@@ -184,6 +188,7 @@ class Search:
         self._slow_judge = slow
         self.budget = budget
         self._doubtful = doubtful
+        self._on_likely = on_likely
         self.tried = 0
         self.first = 0.0
         """CPU seconds after which the last group's first patch was found."""
@@ -225,9 +230,11 @@ class Search:
                     break
                 if len(self._found) == looked or sure:
                     continue
-                first, sure = not looked, not all(self._doubtful(p) for p in self._found[looked:])
-                looked = len(self._found)
+                new = self._found[looked:]
+                good = next((plausible for plausible in new if not self._doubtful(plausible)), None)
+                first, sure, looked = not looked, good is not None, len(self._found)
                 if first or sure:
+                    self._on_likely(good or new[0])
                     until = self.budget.spent + self._patience(self.budget.spent - start, sure)
             if not self._found:
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 
 from pytest_selfheal.propose.search.candidate import Draft, Edit
@@ -49,6 +50,7 @@ def bare(source: Source, node: ast.expr) -> bool:
     return not (before == "(" and after == ")")
 
 
+@functools.lru_cache(maxsize=10_000)  # many operators put the same names and calls into many places
 def rank(text: str) -> int:
     """Precedence of an expression given as text; -1 when it is none."""
     if text.isidentifier():
