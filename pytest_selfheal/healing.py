@@ -279,7 +279,9 @@ class Healer:
             base = outcome.patch
             with self.workshop.rebased(base.changes) as workshop:
                 workshop.project = replace(
-                    self.project, outcomes={**self.project.outcomes, **{f.nodeid: "failed" for f in new}}
+                    self.project,
+                    outcomes={**self.project.outcomes, **{f.nodeid: "failed" for f in new}},
+                    calls=None,  # they were seen in the code as it was before the first patch
                 )
                 seen = reproduce(workshop, new)
                 diagnoses = self._diagnose([each.failure for each in seen if each.reason is None], workshop)
@@ -478,9 +480,14 @@ class Healer:
                     deadline=self.last_call,
                     stop=self.stop,
                     confirmed=self._confirmed,
-                    spare=lambda: workshop.sandbox.apart and len(self._open) < (os.cpu_count() or 1),
+                    cores=lambda: self._cores(workshop),
                 )
             return self._tools[key]
+
+    def _cores(self, workshop: Workshop) -> int:
+        """Cores for each of the causes that are worked on."""
+        busy = max(1, min(len(self._open), self.settings.worker_count))
+        return max(1, (os.cpu_count() or 1) // busy) if workshop.sandbox.apart else 1
 
     # ------------------------------------------------------------------ consent
 

@@ -10,9 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from pytest_selfheal.calls import Calls
 
 # Destinations of options that a child must not repeat, and why.
 _DROPPED = {
@@ -64,6 +67,8 @@ class Project:
     """First run: nodeid → passed | failed | skipped | xfailed | xpassed | error."""
     durations: Mapping[str, float] = field(default_factory=dict)
     """First run: nodeid → seconds."""
+    calls: Calls | None = None
+    """First run: which functions each test called; ``None`` where nobody could watch that."""
     project_timeout: bool = False
     """The project sets a test timeout itself (pytest-timeout), which wins over ours."""
     plugins_off: bool = False

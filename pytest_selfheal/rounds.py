@@ -68,8 +68,8 @@ class Tools:
     confirmed: Callable[[], bool] = lambda: True
     """Waits until the failures have been seen as often as they should be; whether they came again each time. Until then
     the embedded engine may search, but nothing is judged and no model is asked."""
-    spare: Callable[[], bool] = lambda: False
-    """Whether a core is free for verifying what may not be proposed in the end, and doing so disturbs nobody."""
+    cores: Callable[[], int] = lambda: 1
+    """How many children of one cause may run at once; more than one only where they cannot meet."""
 
 
 @dataclass
@@ -145,7 +145,7 @@ class Rounds:
             if self.tools.stop.is_set():
                 return "interrupted", "The run was interrupted before this failure was done."
             if isinstance(proposal, Likely):
-                if self.tools.spare():
+                if self.tools.cores() > 1:
                     self._ahead.begin(proposal.patch)
                 continue
             if not self.tools.confirmed():
@@ -189,7 +189,12 @@ class Rounds:
         affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
         self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
         verdict = self._ahead.take(patch) or verify(
-            self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline
+            self.tools.workshop,
+            patch,
+            self.diagnosis,
+            affected,
+            deadline=self.deadline,
+            cores=self.tools.cores(),
         )
         verdict = replace(verdict, guards=checked.passed)
         if patch.proposer == "search":

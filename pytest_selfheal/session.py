@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from pytest_selfheal.plugin import STARTED_WITH
 from pytest_selfheal.settings import Settings
 
 if TYPE_CHECKING:
+    from pytest_selfheal.calls import CallRecorder
     from pytest_selfheal.types import Failure, RunReport
 
 
@@ -97,6 +99,7 @@ class SelfhealPlugin(Watch):
         self.report: RunReport | None = None
         self.refusal = ""
         self._set_test_timeout()
+        self.calls = self._watch_calls()
 
     def _set_test_timeout(self) -> None:
         """Give pytest-timeout our limit unless the project set its own."""
@@ -107,6 +110,15 @@ class SelfhealPlugin(Watch):
         if not has_own_timeout(self.config):
             self.config.option.timeout = self.settings.test_timeout
             setattr(self.config, "_selfheal_timeout", True)  # noqa: B010 - an attribute that mypy need not know
+
+    def _watch_calls(self) -> CallRecorder | None:
+        from pytest_selfheal.calls import CallRecorder
+
+        recorder = CallRecorder()
+        if not self.settings.selfheal or not recorder.start():
+            return None
+        self.config.pluginmanager.register(recorder, "selfheal-calls")
+        return recorder
 
     # ------------------------------------------------------------------ watching
 
@@ -140,7 +152,10 @@ class SelfhealPlugin(Watch):
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         # First of all plain implementations, so that junitxml and others can still write what we add to them.
+        calls = self.calls.stop() if self.calls is not None else None
         if self.is_worker:
+            if calls is not None:
+                self.config.workeroutput["selfheal_calls"] = calls.to_wire()  # type: ignore[attr-defined]
             return
         untested = int(exitstatus) == 5 and self.settings.generate_tests
         if int(exitstatus) not in (0, 1) and not untested and not (int(exitstatus) == 2 and self._broken_collection()):
@@ -152,6 +167,13 @@ class SelfhealPlugin(Watch):
         if not self.failed and not self.settings.generate_tests:
             return
         self._heal(session, int(exitstatus))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """A worker of xdist tells at its end what its tests called."""
+        wire = (getattr(node, "workeroutput", None) or {}).get("selfheal_calls")
+        if wire is not None and self.calls is not None:
+            self.calls.calls.add(wire, node.gateway.id)
 
     def _broken_collection(self) -> bool:
         """Exit 2 is Ctrl-C or a module that does not collect; only the latter is ours to mend."""
@@ -186,6 +208,7 @@ class SelfhealPlugin(Watch):
             if self.refusal:
                 return
             project = of_config(self.config, self.outcomes.by_nodeid, self.outcomes.durations, STARTED_WITH)
+            project = replace(project, calls=self.calls.calls if self.calls is not None else None)
             # --generate-tests alone asks for tests, not for repairs.
             failures = self.failures() if self.settings.selfheal else []
             self.report = heal_run(failures, project, self.settings, config=self.config, exit_status=exitstatus)
@@ -220,6 +243,8 @@ class SelfhealPlugin(Watch):
             terminalreporter.write_line(self.refusal)
 
     def pytest_unconfigure(self) -> None:
+        if self.calls is not None:
+            self.calls.stop()  # a session that never began has no end
         # Without a terminal reporter the reason still has to reach somebody.
         if self.refusal and not self.config.pluginmanager.hasplugin("terminalreporter") and not self.is_worker:
             sys.stderr.write(f"self-heal: {self.refusal}\n")

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from project_helpers import project_at, workshop_at
+from healing_helpers import SUMS, files_of, heal_with
 
-from pytest_selfheal.healing import Healer, heal_run
-from pytest_selfheal.judge.run import run_tests
-from pytest_selfheal.models import Models
-from pytest_selfheal.propose import Proposal
-from pytest_selfheal.settings import Settings
+from pytest_selfheal.healing import Healer
 from pytest_selfheal.testing import Example
-from pytest_selfheal.types import Attempt, Diagnosis, FileChange, GaveUp, Patch, RunReport
-
-Edits = Mapping[str, tuple[str, str, str]]
 
 FAST = ("--selfheal", "--selfheal-effort", "fast", "-p", "selfheal", "-p", "no:cacheprovider")
 AUTOLOAD_OFF = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -38,51 +30,6 @@ def test_many_failures_of_two_causes_are_two_repairs(tmp_path: Path) -> None:
         assert sorted(failure["nodeids"]) == nodeids
         assert sorted(failure["verified"]["failing_now_pass"]) == nodeids
     assert len(list((result.run_dir / "patches").glob("0*.patch"))) == 2
-
-
-class Scripted:
-    """Proposes, for a test by its name, what it was given; nothing for any other."""
-
-    name = "scripted"
-
-    def __init__(self, changes: Mapping[str, FileChange]) -> None:
-        self.changes = changes
-
-    def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Proposal]:
-        change = self.changes.get(diagnosis.nodeids[0].rpartition("::")[2])
-        if change is not None:
-            yield Patch((change,), self.name, f"change {change.path}")
-        yield GaveUp("no_candidate", "Nothing was given.", self.name)
-
-
-def heal_with(folder: Path, monkeypatch: pytest.MonkeyPatch, files: Mapping[str, str], edits: Edits) -> RunReport:
-    """Heal the project of ``files``, in the tests' order; ``edits`` of a test name: file, old text and new text."""
-    for name, content in {"pytest.ini": "[pytest]\npythonpath = .\n", **files}.items():
-        (folder / name).write_text(content)
-    changes = {
-        test: FileChange(path, files[path].encode(), files[path].replace(old, new).encode())
-        for test, (path, old, new) in edits.items()
-    }
-    monkeypatch.setattr(Models, "proposers", lambda *_: [Scripted(changes)])
-    settings = Settings(sandbox="process", effort="fast", workers=1)
-    with workshop_at(folder, settings) as workshop:
-        first = run_tests(workshop, workshop.pristine, None)
-    return heal_run(first.failures, project_at(folder, outcomes=first.outcomes, durations=first.durations), settings)
-
-
-SUMS = {
-    "calc.py": "def add(a, b):\n    return a - b\n",
-    "shop.py": "from calc import add\n\n\ndef total(xs):\n    sum = 0\n    for x in xs:\n        sum = add(sum, x)\n    return sum\n",
-    "test_shop.py": (
-        "from calc import add\nfrom shop import total\n\n\n"
-        "def test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
-    ),
-}
-
-
-def files_of(report: RunReport) -> list[str]:
-    folder = Path(report.directory)
-    return sorted(path.relative_to(folder).as_posix() for path in folder.glob("*/0*"))
 
 
 def test_a_cause_given_up_earlier_joins_the_patch_that_repairs_it(

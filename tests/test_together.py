@@ -7,20 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from project_helpers import project_at, workshop_at
-from test_affected_join import SUMS, files_of, heal_with
+from healing_helpers import SUMS, files_of, heal, heal_with
+from project_helpers import workshop_at
 
 from pytest_selfheal import healing
-from pytest_selfheal.healing import heal_run
 from pytest_selfheal.join import join
 from pytest_selfheal.judge import reproduce as reproducing
 from pytest_selfheal.judge import verify as judging
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.import_map import ImportMap
 from pytest_selfheal.judge.run import run_tests
-from pytest_selfheal.models import Models
 from pytest_selfheal.propose.search.proposer import others_failing
-from pytest_selfheal.settings import Settings
 from pytest_selfheal.together import Together
 from pytest_selfheal.types import FileChange, GaveUp, Patch
 
@@ -106,8 +103,6 @@ def test_the_test_that_noticed_a_bad_patch_is_asked_first_of_the_next(
     tests = "from m import f\n\n\ndef test_bad():\n    assert f(1) == 2\n"
     tests += "".join(f"\n\ndef test_{n}():\n    assert f({n})\n" for n in range(3, 9))
     tests += "\n\ndef test_zero():\n    assert f(0) > 0\n"
-    for name, content in {"pytest.ini": "[pytest]\npythonpath = .\n", "m.py": code, "test_m.py": tests}.items():
-        (tmp_path / name).write_text(content)
 
     class Bad:
         name = "scripted"
@@ -125,13 +120,7 @@ def test_the_test_that_noticed_a_bad_patch_is_asked_first_of_the_next(
         return run_tests(workshop, workspace, nodeids, **more)
 
     monkeypatch.setattr(judging, "run_tests", watched)
-    monkeypatch.setattr(Models, "proposers", lambda *_: [Bad()])
-    settings = Settings(sandbox="process", effort="fast", workers=1)
-    with workshop_at(tmp_path, settings) as workshop:
-        first = run_tests(workshop, workshop.pristine, None)
-    report = heal_run(
-        first.failures, project_at(tmp_path, outcomes=first.outcomes, durations=first.durations), settings
-    )
+    report = heal(tmp_path, monkeypatch, {"m.py": code, "test_m.py": tests}, Bad())
     assert [attempt.verdict for attempt in report.outcomes[0].attempts] == ["regressed", "regressed", "healed"]
     # Alone, then with everything; the next one with the test that noticed; the good one all the way.
     assert asked[:4] == [{"test_bad"}, asked[1], {"test_bad", "test_zero"}, {"test_bad", "test_zero"}]

@@ -1,5 +1,6 @@
 """Which tests a change can affect: the static import closure bounds them, coverage narrows within the bound.
 
+Where the user's own run has shown which functions each test called (:mod:`pytest_selfheal.calls`), that narrows it at once.
 Coverage is measured in a child while others search for a repair, for tests within reach of the suspects only, and only
 where running these would cost more than a moment. Nobody waits for it: a test that is not measured yet counts as affected.
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from pytest_selfheal.judge.coverage_map import CoverageMap, Executed
 from pytest_selfheal.judge.import_map import ImportMap
-from pytest_selfheal.judge.outline import Change, changed
+from pytest_selfheal.judge.outline import Change, changed, outline
 from pytest_selfheal.judge.verify import Affected
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.project import Project
@@ -43,6 +44,7 @@ class AffectedTests:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._functions: dict[Sequence[str], frozenset[int]] = {}
 
     def of(self, paths: Iterable[str], failing: Iterable[str], changes: Sequence[FileChange] = ()) -> Affected:
         """Tests of the first run that may execute a changed file (relative to top), without the ``failing`` ones.
@@ -65,25 +67,61 @@ class AffectedTests:
         if coverage is None or not changes or not within:
             return static
         found = {change.path: changed(change.before or b"", change.after or b"") for change in changes}
-        if any(change.before is None or change.after is None for change in changes) or any(
-            self._runs_at_import(path, change, coverage) for path, change in found.items()
+        if any(change.before is None or change.after is None for change in changes):
+            return static
+        calls = self.project.calls
+        functions = self._called(changes, found)
+        if any(self._runs_at_import(path, change, coverage) for path, change in found.items()) or (
+            calls is not None and not functions.isdisjoint(calls.at_import)
         ):
             return static  # what runs at import concerns everybody who imports it
         inside = frozenset(within)
         kept: list[str] = []
-        unmeasured = 0
+        unmeasured = seen = 0
         for nodeid in candidates:
             executed = coverage.get(nodeid)
             if executed is None:
-                unmeasured += nodeid in inside
-                if nodeid in inside:
+                runs = self._calls_one(nodeid, functions, paths, closure | imports.dynamic)
+                seen += runs is not None
+                unmeasured += runs is None and nodeid in inside
+                if runs or (runs is None and nodeid in inside):
                     kept.append(nodeid)
             elif _runs(executed, found) or (executed.opaque and self._within(nodeid, closure | imports.dynamic)):
                 kept.append(nodeid)
         if unmeasured == len(within):
             return static
-        scope = f"coverage of {names}: {len(kept)} of the {len(within)} tests that can import it"
+        by = "calls seen in your run" if seen else "coverage"
+        scope = f"{by} of {names}: {len(kept)} of the {len(within)} tests that can import it"
         return Affected(kept, scope + (f" ({unmeasured} of them not measured yet)" if unmeasured else ""))
+
+    def _called(self, changes: Sequence[FileChange], found: Mapping[str, Change]) -> frozenset[int]:
+        """The numbers in :class:`~pytest_selfheal.calls.Calls` of what the changes concern."""
+        calls = self.project.calls
+        numbers: frozenset[int] = frozenset()
+        for change in changes if calls is not None else ():
+            blocks = outline(change.before or b"")
+            spans = [
+                (block.first, block.last)
+                for block in (blocks.blocks if blocks is not None else ())
+                if block.name in found[change.path].blocks
+            ]
+            assert calls is not None
+            numbers |= calls.of_file(self.project.top / change.path, spans)
+        return numbers
+
+    def _calls_one(
+        self, nodeid: str, functions: frozenset[int], paths: Sequence[str], reachable: Iterable[str]
+    ) -> bool | None:
+        """Whether a test called a changed function, read a changed file, or may have done so in another process."""
+        calls = self.project.calls
+        called = calls.calls(nodeid, functions) if calls is not None else None
+        if called is None or called:
+            return called
+        assert calls is not None
+        if nodeid in calls.opaque:
+            return self._within(nodeid, reachable)
+        read = calls.reads.get(nodeid, ())
+        return bool(read) and any(os.path.realpath(self.project.top / path) in read for path in paths)
 
     def may_reach(self, paths: Iterable[str], nodeids: Iterable[str]) -> bool:
         """Whether each of these tests can import, or reach otherwise, one of the files."""
@@ -120,7 +158,7 @@ class AffectedTests:
             wanted = [
                 nodeid
                 for nodeid, outcome in self.project.outcomes.items()
-                if outcome in CONSIDERED and self._within(nodeid, reach)
+                if outcome in CONSIDERED and self._within(nodeid, reach) and self._may_run(nodeid, suspects)
             ]
             if sum(durations.get(nodeid, 0.0) for nodeid in wanted) < WORTH_MEASURING_SECONDS:
                 return
@@ -138,6 +176,17 @@ class AffectedTests:
             )
         except Exception as error:  # the static bound serves as well, and nobody waits for this thread's words
             logger.debug("coverage could not be measured: %s", error)
+
+    def _may_run(self, nodeid: str, paths: Sequence[str]) -> bool:
+        """Whether a test may have called anything in these files; nobody else need be measured."""
+        calls = self.project.calls
+        if calls is None:
+            return True
+        if paths not in self._functions:
+            spans = [(1, 10**9)]
+            numbers = (calls.of_file(self.project.top / path, spans) for path in paths)
+            self._functions[paths] = frozenset().union(*numbers)
+        return calls.calls(nodeid, self._functions[paths]) is not False
 
     # ------------------------------------------------------------------ helpers
 

@@ -6,6 +6,7 @@ starts a process is *opaque*: what it depends on cannot be told from lines. One 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from coverage import Coverage
 
 BATCH_SECONDS = 2.0
+NICE = 10
 _PROCESS_EVENTS = ("subprocess.Popen", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn")
 _FIXTURE = "\0fixture "
 
@@ -152,6 +154,9 @@ _RECORDERS: list[Recorder] = []
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests() -> None:
+    # Nobody waits for it, and others are waited for.
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(NICE)
     # Before any code of the project is imported.
     _RECORDERS.append(Recorder(child.prepared()["copy"]))
 

@@ -3,15 +3,17 @@ tests as often as they were seen to fail, and every affected test still does wha
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from pytest_selfheal.errors import GitError, RecordError
 from pytest_selfheal.judge.assertions import COUNTING, fewer, unpatched
 from pytest_selfheal.judge.examples import broken_promise
 from pytest_selfheal.judge.run import ChildRun, run_tests
+from pytest_selfheal.judge.shards import shares, side_by_side
 from pytest_selfheal.judge.workspace import Workshop, Workspace
 from pytest_selfheal.types import Confidence, Diagnosis, Failure, FileChange, Patch, Verdict, VerdictKind
 
@@ -45,11 +47,12 @@ def verify(
     affected: Affected,
     *,
     deadline: float | None = None,
+    cores: int = 1,
     stop: threading.Event | None = None,
 ) -> Verdict:
     """Judge one patch. ``deadline`` is a ``time.monotonic()`` value after which the verdict is an error, not a guess.
 
-    Once ``stop`` is set, the verdict says nothing.
+    ``cores``: so many children may run tests at once. Once ``stop`` is set, the verdict says nothing.
     """
     from pytest_selfheal.record.patch import make_diff
 
@@ -60,7 +63,9 @@ def verify(
         except (GitError, RecordError) as error:
             return _ended("malformed", f"the patch does not apply: {error}", started, workshop)
         foreign = patch.proposer != "search"
-        verdict = Trial(workshop, workspace, diagnosis, affected, started, deadline, foreign, stop).judge()
+        trial = Trial(workshop, workspace, diagnosis, affected, started, deadline, foreign, stop)
+        trial.cores, trial.copies = cores, lambda: workshop.fresh(patch.changes)
+        verdict = trial.judge()
         # The engine has asked the docstrings itself.
         if foreign and verdict.kind == "healed" and (name := broken_promise(workshop, workspace, patch.changes)):
             why = f"{verdict.reason}; confidence is low, since the docstring's examples of {name} do not hold"
@@ -98,6 +103,9 @@ class Trial:
         self.affected = affected
         self.started = started
         self.deadline = deadline
+        self.cores = 1
+        self.copies: Callable[[], Workspace] | None = None
+        """Makes another copy with the patch in it."""
         self.foreign = foreign
         """The patch is no small edit of the embedded engine: its effect on the other tests is looked at more closely."""
         self.new_failures: tuple[Failure, ...] = ()
@@ -150,12 +158,26 @@ class Trial:
         return tuple(nodeid for nodeid in self.failing if nodeid not in self.collecting)
 
     def _run(self, nodeids: Sequence[str], control: Sequence[str] = ()) -> ChildRun:
+        """The tests in one child, or in several when they take long; in the first one, those that fail unpatched."""
+        durations = self.workshop.project.durations
+        first = frozenset(self.failing)
+        parts = shares([nodeid for nodeid in nodeids if nodeid not in first], durations, self.cores)
+        if len(parts) < 2 or self.copies is None:
+            return self._run_in(self.workspace, nodeids, control)
+        with contextlib.ExitStack() as stack:
+            jobs = [lambda: self._run_in(self.workspace, (*self.failing, *parts[-1]), control)]
+            for part in parts[:-1]:
+                copy = stack.enter_context(self.copies())
+                jobs.append(lambda copy=copy, part=part: self._run_in(copy, part))  # type: ignore[misc]
+            return side_by_side(jobs)
+
+    def _run_in(self, workspace: Workspace, nodeids: Sequence[str], control: Sequence[str] = ()) -> ChildRun:
         timeout = None
         if self.deadline is not None:
             timeout = max(1.0, self.deadline - time.monotonic())
         return run_tests(
             self.workshop,
-            self.workspace,
+            workspace,
             nodeids,
             timeout=timeout,
             stop=self.stop,

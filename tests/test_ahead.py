@@ -1,0 +1,234 @@
+"""What is done beside the search: seeing the failure again, and verifying what will probably be proposed."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from healing_helpers import heal
+from project_helpers import workshop_at
+
+from pytest_selfheal import healing, rounds
+from pytest_selfheal.ahead import Ahead
+from pytest_selfheal.judge import verify as judging
+from pytest_selfheal.judge.reproduce import Confirmation
+from pytest_selfheal.judge.run import run_tests
+from pytest_selfheal.judge.sandbox import BwrapSandbox, ProcessSandbox, find_bwrap
+from pytest_selfheal.propose import Proposal
+from pytest_selfheal.propose.search.observe import tracing
+from pytest_selfheal.settings import Settings
+from pytest_selfheal.types import Attempt, Diagnosis, FileChange, GaveUp, Likely, Patch, Verdict
+
+WALLS = find_bwrap()[0] is not None and (os.cpu_count() or 1) > 1
+CODE = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 3\n"
+TESTS = """
+import tempfile
+from pathlib import Path
+
+from calc import add, double
+
+
+def test_add():
+    assert add(1, 2) == 3
+
+
+def test_double():
+    counted = Path(tempfile.gettempdir(), "counted")
+    counted.write_text(counted.read_text() + "." if counted.exists() else ".")
+    assert double(4) == 8 or len(counted.read_text()) == 2
+"""
+
+
+def change(new: str) -> Patch:
+    return Patch((FileChange("m.py", b"x", new.encode()),), "search", new)
+
+
+def test_only_the_very_patch_has_its_verdict() -> None:
+    begun: list[str] = []
+    stops: list[threading.Event] = []
+
+    def verify(patch: Patch, stop: threading.Event) -> Verdict:
+        begun.append(patch.description)
+        stops.append(stop)
+        if patch.description == "slow":
+            assert stop.wait(20)
+        return Verdict("healed", patch.description)
+
+    ahead = Ahead(verify)
+    ahead.begin(change("one"))
+    ahead.begin(replace(change("one"), description="the same, in other words"))
+    assert ahead.take(change("one")) == Verdict("healed", "one")
+    assert begun == ["one"]
+    assert ahead.take(change("one")) is None  # a verdict is used once
+    ahead.begin(change("slow"))
+    ahead.begin(change("two"))  # ends the slow one
+    assert stops[1].is_set()
+    assert ahead.take(change("three")) is None
+    assert begun == ["one", "slow", "two"]
+    ahead.begin(change("slow"))
+    ahead.drop()
+    assert ahead.take(change("slow")) is None
+
+
+def test_a_verification_that_stumbles_has_no_verdict() -> None:
+    def verify(patch: Patch, stop: threading.Event) -> Verdict:
+        raise OSError("no space left")
+
+    ahead = Ahead(verify)
+    ahead.begin(change("one"))
+    assert ahead.take(change("one")) is None
+
+
+def test_what_comes_and_goes_is_not_judged_and_the_rest_is_healed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The failure shows in the first run and at the first sighting; it is gone at the second, while others search.
+    report = heal(tmp_path, monkeypatch, {"calc.py": CODE, "test_calc.py": TESTS}, None, sandbox="auto", workers=2)
+    found = {outcome.diagnosis.nodeids[0].rpartition("::")[2]: outcome for outcome in report.outcomes}
+    assert {name: outcome.reason for name, outcome in found.items()} == {"test_add": "healed", "test_double": "flaky"}
+    assert sorted(found["test_add"].diagnosis.nodeids) == ["test_calc.py::test_add"]
+    trace = (Path(report.directory) / "trace.jsonl").read_text("utf-8").splitlines()
+    attempts = [event for event in map(json.loads, trace) if event["event"] == "attempt"]
+    assert {attempt["id"] for attempt in attempts} == {found["test_add"].diagnosis.id}
+
+
+class Waiting:
+    """Says what is likely, waits until it was verified, and proposes it or another patch."""
+
+    name = "search"
+
+    def __init__(self, verified: threading.Event, last: str) -> None:
+        self.verified = verified
+        self.last = last
+
+    def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Proposal]:
+        def patch(text: str) -> Patch:
+            after = CODE.replace("a - b", text).encode()
+            return Patch((FileChange("calc.py", CODE.encode(), after),), self.name, text)
+
+        yield Likely(patch("a + b"))
+        assert self.verified.wait(60)
+        yield patch(self.last)
+        yield GaveUp("no_candidate", "Nothing else.", self.name)
+
+
+@pytest.mark.skipif(not WALLS, reason="what may run beside the search needs bubblewrap and two cores")
+@pytest.mark.parametrize("last", ["a + b", "b + a"])
+def test_the_likely_patch_is_verified_once_and_another_one_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    verified = threading.Event()
+    judged: list[bool] = []
+
+    def watched(*given: Any, stop: threading.Event | None = None, **more: Any) -> Verdict:
+        verdict = judging.verify(*given, stop=stop, **more)
+        judged.append(stop is not None)
+        verified.set()
+        return verdict
+
+    monkeypatch.setattr(rounds, "verify", watched)
+    tests = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+    files = {"calc.py": CODE, "test_calc.py": tests}
+    report = heal(tmp_path, monkeypatch, files, Waiting(verified, last), sandbox="bwrap")
+    [outcome] = report.outcomes
+    assert outcome.status == "healed"
+    assert f"+    return {last}" in outcome.diff
+    assert judged == ([True] if last == "a + b" else [True, False])
+
+
+@pytest.mark.skipif(not WALLS, reason="what may run beside the search needs bubblewrap and two cores")
+def test_a_verification_ends_when_told_to(tmp_path: Path) -> None:
+    (tmp_path / "test_m.py").write_text("import time\n\n\ndef test_slow():\n    time.sleep(60)\n")
+    stop = threading.Event()
+    with workshop_at(tmp_path, Settings(sandbox="bwrap")) as workshop:
+        threading.Timer(1.0, stop.set).start()
+        started = time.monotonic()
+        run_tests(workshop, workshop.pristine, ["test_m.py::test_slow"], stop=stop)
+    assert time.monotonic() - started < 30
+
+
+def test_children_that_could_meet_do_not_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not ProcessSandbox().apart
+    assert not BwrapSandbox("bwrap", network="host").apart
+    assert not BwrapSandbox("bwrap", binds=(tmp_path,)).apart
+    assert BwrapSandbox("bwrap").apart
+    beside: list[bool] = []
+
+    class Watched(Confirmation):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            beside.append(self._thread.is_alive())
+
+    monkeypatch.setattr(healing, "Confirmation", Watched)
+    tests = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+    heal(tmp_path, monkeypatch, {"calc.py": CODE, "test_calc.py": tests}, None)
+    assert beside == [False]
+    if WALLS:
+        heal(tmp_path, monkeypatch, {}, None, sandbox="bwrap")
+        assert beside == [False, True]
+
+
+def test_a_confirmation_that_stumbles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        def there(self) -> list[object]:
+            return []
+
+        def look(self, times: int) -> None:
+            raise OSError(28, "No space left on device")
+
+    class Shop:
+        sandbox = ProcessSandbox()
+
+    confirmation = Confirmation(Full(), 2, Shop())  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="No space left"):
+        confirmation.holds()
+
+
+def test_what_vanishes_while_it_is_copied_is_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kept.py").write_text("x = 1\n")
+    scandir = os.scandir
+
+    def vanishing(path: Any) -> Any:
+        (Path(path) / "gone.txt").write_text("")
+        listed = scandir(path)
+        entries = list(listed)
+        (Path(path) / "gone.txt").unlink()
+
+        class Listed:
+            def __enter__(self) -> Any:
+                return iter(entries)
+
+            def __exit__(self, *_: object) -> None:
+                listed.close()
+
+        return Listed()
+
+    with workshop_at(tmp_path) as workshop:
+        assert workshop.pristine.top.is_dir()
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "scandir", vanishing)
+            workspace = workshop.fresh()
+        assert (workspace.top / "kept.py").read_text() == "x = 1\n"
+        assert not (workspace.top / "gone.txt").exists()
+
+
+def test_each_call_and_line_is_traced_where_functions_are_called_again_and_again() -> None:
+    space: dict[str, Any] = {}
+    code = (
+        "def inner(n):\n    if n == 3:\n        return 'three'\n    return n\n\n\n"
+        "def outer():\n    for n in range(5):\n        inner(n)\n"
+    )
+    exec(compile(code, "/traced.py", "exec"), space)
+    with tracing(lambda name: name == "/traced.py") as trace:
+        space["outer"]()
+        space["inner"](3)
+    path = os.path.realpath("/traced.py")
+    assert trace.lines == {path: {1, 2, 3, 4, 7, 8, 9}}
+    assert trace.depths == {(path, 1): 1, (path, 7): 0}

@@ -1,0 +1,318 @@
+"""Which functions each test called, seen in the user's own run: only tests that a change concerns are run again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from project_helpers import project_at, workshop_at
+
+from pytest_selfheal.calls import CallRecorder, Calls
+from pytest_selfheal.judge.affected import AffectedTests
+from pytest_selfheal.testing import Example
+from pytest_selfheal.types import FileChange
+
+WATCHES = pytest.mark.skipif(sys.version_info < (3, 12), reason="calls can be watched from Python 3.12 on")
+
+CODE = """\
+import functools
+import subprocess
+import sys
+
+
+def add(a, b):
+    return a - b
+
+
+def double(a):
+    return add(a, 0) * 2
+
+
+def late():
+    import other
+    return other.VALUE
+
+
+def outside():
+    code = "import calc; assert calc.hidden() == 7"
+    return subprocess.run([sys.executable, "-c", code]).returncode
+
+
+def hidden():
+    return 7
+
+
+def numbers(n):
+    for i in range(n):
+        yield step(i)
+
+
+def step(i):
+    return i + 1
+
+
+@functools.cache
+def table():
+    return build()
+
+
+def build():
+    return {1: 2}
+
+
+START = build()
+"""
+OTHER = "def make():\n    return 5\n\n\nVALUE = make()\n"
+TESTS = """\
+import pathlib
+
+import pytest
+
+import calc
+
+
+@pytest.fixture(scope="module")
+def doubled():
+    return calc.double(2)
+
+
+def test_add():
+    assert calc.add(1, 2) == 3
+
+
+def test_first(doubled):
+    assert doubled == 4
+
+
+def test_second(doubled):
+    assert doubled == 4
+
+
+def test_late():
+    assert calc.late() == 5
+
+
+def test_outside():
+    assert calc.outside() == 0
+
+
+def test_numbers():
+    assert list(calc.numbers(3)) == [1, 2, 3]
+
+
+def test_source():
+    assert "def hidden" in pathlib.Path(calc.__file__).read_text()
+
+
+def test_nothing():
+    assert calc
+"""
+FILES = {"calc.py": CODE, "other.py": OTHER, "test_calc.py": TESTS, "pytest.ini": "[pytest]\npythonpath = .\n"}
+SHOW = """
+import json
+import pytest
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    plugin = session.config.pluginmanager.get_plugin("selfheal-session")
+    if plugin is not None and not plugin.is_worker:
+        calls = plugin.calls.calls if plugin.calls is not None else None
+        (session.config.rootpath / "calls.json").write_text(json.dumps(None if calls is None else {
+            "tests": {nodeid: plugin_names(calls, nodeid) for nodeid in calls.tests},
+            "import": sorted(name(calls, number) for number in calls.at_import),
+            "opaque": sorted(calls.opaque),
+            "reads": {nodeid: [p.rpartition("/")[2] for p in paths] for nodeid, paths in calls.reads.items()},
+        }))
+
+
+def name(calls, number):
+    path, line = calls.functions[number]
+    lines = open(path).read().splitlines()
+    while not lines[line - 1].startswith("def "):
+        line -= 1
+        if not line:
+            return path.rpartition("/")[2]
+    return lines[line - 1][4:].partition("(")[0]
+
+
+def plugin_names(calls, nodeid):
+    return sorted({name(calls, n) for n in range(len(calls.functions)) if calls.calls(nodeid, frozenset([n]))})
+"""
+
+
+def seen(folder: Path, *options: str, files: Mapping[str, str] = FILES) -> dict[str, dict[str, list[str]]]:
+    example = Example({**files, "conftest.py": SHOW}, folder)
+    result = example.run("--selfheal", "--selfheal-total-time", "1", "-p", "no:cacheprovider", *options)
+    found = folder / "calls.json"
+    assert found.exists(), result.stdout + result.stderr
+    return json.loads(found.read_text())  # type: ignore[no-any-return]
+
+
+@WATCHES
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_what_each_test_calls_is_seen(tmp_path: Path, options: tuple[str, ...]) -> None:
+    found = seen(tmp_path, *options)
+    called = {nodeid.rpartition("::")[2]: set(names) for nodeid, names in found["tests"].items()}
+    code = {"add", "double", "late", "outside", "hidden", "numbers", "step", "table", "build", "make"}
+    assert {test: names & code for test, names in called.items()} == {
+        "test_add": {"add"},
+        # What a shared fixture calls belongs to all who use it, not to the first.
+        "test_first": {"add", "double"},
+        "test_second": {"add", "double"},
+        "test_late": {"late"},
+        "test_outside": {"outside"},
+        "test_numbers": {"numbers", "step"},
+        "test_source": set(),
+        "test_nothing": set(),
+    }
+    # What runs when a module is imported, early or late, belongs to nobody alone.
+    assert {"build", "make"} <= set(found["import"])
+    assert not {"add", "late"} & set(found["import"])
+    assert [nodeid.rpartition("::")[2] for nodeid in found["opaque"]] == ["test_outside"]
+    read = {nodeid.rpartition("::")[2]: paths for nodeid, paths in found["reads"].items()}
+    assert read.pop("test_source") == ["calc.py"]
+    assert set(read) <= {"test_add"}  # its failure is shown with the source
+
+
+@WATCHES
+def test_only_tests_that_a_change_concerns_are_run_again(tmp_path: Path) -> None:
+    files = {
+        "calc.py": "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return a * 2\n",
+        "test_calc.py": (
+            "from calc import add, twice\n\n\ndef test_add():\n    assert add(1, 2) == 3\n    assert add(4, 4) == 8\n\n\n"
+            "def test_zero():\n    assert add(3, 0) == 3\n\n\ndef test_twice():\n    assert twice(4) == 8\n"
+        ),
+        "pytest.ini": "[pytest]\npythonpath = .\n",
+    }
+    result = Example(files, tmp_path).run("--selfheal", "--selfheal-effort", "fast", "-p", "no:cacheprovider")
+    [failure] = result.report["failures"]
+    assert failure["status"] == "healed", result.stdout
+    assert failure["verified"]["affected_pass"] == 1  # test_zero, and not test_twice
+
+
+@WATCHES
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def test_threads():\n    import threading\n    t = threading.Thread(target=calc.hidden)\n    t.start()\n    t.join()\n",
+        "async def a():\n    return calc.hidden()\n\n\ndef test_async():\n    import asyncio\n    asyncio.run(a())\n",
+        "@pytest.mark.parametrize('n', [1, 2])\ndef test_each(n):\n    calc.hidden()\n",
+        "class TestIt:\n    def setup_class(cls):\n        calc.hidden()\n\n    def test_it(self):\n        pass\n",
+        "import unittest\n\n\nclass TestIt(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls):\n"
+        "        calc.hidden()\n\n    def test_it(self):\n        pass\n\n    def test_more(self):\n        pass\n",
+        "@pytest.fixture(params=[1, 2], scope='session')\ndef held(request):\n    return calc.hidden()\n\n\n"
+        "def test_a(held):\n    pass\n\n\ndef test_b(held):\n    pass\n",
+    ],
+)
+def test_no_way_to_call_is_missed(tmp_path: Path, test: str) -> None:
+    files = {
+        **FILES,
+        "test_calc.py": "import pytest\n\nimport calc\n\n\ndef test_before():\n    calc.hidden()\n\n\n" + test,
+    }
+    found = seen(tmp_path, files=files)
+    assert len(found["tests"]) > 1
+    assert all("hidden" in names for names in found["tests"].values())
+
+
+def test_where_python_cannot_watch_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(sys, "monitoring", raising=False)
+    assert not CallRecorder().start()
+    if sys.version_info < (3, 12):
+        assert seen(tmp_path) is None
+
+
+@WATCHES
+def test_beside_another_watcher_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_selfheal import calls
+
+    sys.monitoring.use_tool_id(3, "somebody")  # type: ignore[attr-defined, unused-ignore]
+    try:
+        monkeypatch.setattr(calls, "COVERAGE_TOOL", 3)
+        assert not CallRecorder().start()
+        monkeypatch.undo()
+        monkeypatch.setattr(calls, "TOOL", 3)
+        assert not CallRecorder().start()
+    finally:
+        sys.monitoring.free_tool_id(3)  # type: ignore[attr-defined, unused-ignore]
+
+
+def a_change(old: str, new: str) -> FileChange:
+    return FileChange("calc.py", CODE.encode(), CODE.replace(old, new).encode())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("a - b", "a + b", {"test_add", "test_first", "test_unknown", "test_opaque"}),
+        ("* 2", "* 3", {"test_first", "test_unknown", "test_opaque"}),
+        ("return 7", "return 8", {"test_unknown", "test_opaque", "test_reads"}),
+        ("return {1: 2}", "return {1: 3}", {"test_add", "test_first", "test_unknown", "test_opaque", "test_reads"}),
+        ("START = build()", "START = None", {"test_add", "test_first", "test_unknown", "test_opaque", "test_reads"}),
+    ],
+)
+def test_what_is_affected_by_what_was_seen(tmp_path: Path, old: str, new: str, expected: set[str]) -> None:
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+    path = str(tmp_path.resolve() / "calc.py")
+    lines = {text: number for number, text in enumerate(CODE.splitlines(), 1)}
+    wire = {
+        "functions": [
+            [path, lines["    return a - b"]],
+            [path, lines["    return add(a, 0) * 2"]],
+            [path, lines["    return {1: 2}"]],
+        ],
+        "tests": {},
+        "fixtures": {},
+        "used": {},
+        "at_import": [2],
+        "opaque": ["test_calc.py::test_opaque"],
+        "reads": {"test_calc.py::test_reads": [path]} if old == "return 7" else {},
+    }
+    calls = Calls()
+    calls.add(wire, "gw0")
+    from pytest_selfheal.calls import _packed
+
+    calls.tests = {
+        "test_calc.py::test_add": _packed([0]),
+        "test_calc.py::test_first": _packed([]),
+        "test_calc.py::test_opaque": _packed([]),
+        "test_calc.py::test_reads": _packed([]),
+    }
+    calls.fixtures["doubled"] = _packed([0, 1])
+    calls.used["test_calc.py::test_first"] = ("doubled",)
+    outcomes = dict.fromkeys([*calls.tests, "test_calc.py::test_unknown"], "passed")
+    with workshop_at(tmp_path, outcomes=outcomes) as workshop:
+        project = project_at(tmp_path, outcomes=outcomes, calls=calls)
+        affected = AffectedTests(project, workshop.pristine.top, workshop).of(["calc.py"], [], [a_change(old, new)])
+    assert {nodeid.rpartition("::")[2] for nodeid in affected.nodeids} == expected
+
+
+def test_what_two_workers_saw_is_one(tmp_path: Path) -> None:
+    from pytest_selfheal.calls import _packed
+
+    def saw(test: str, functions: list[list[object]]) -> dict[str, object]:
+        numbers = range(len(functions))
+        return {
+            "functions": functions,
+            "tests": {test: _packed([0])},
+            "fixtures": {"held": _packed(numbers)},
+            "used": {test: ["held"]},
+            "at_import": [0],
+            "opaque": [],
+            "reads": {},
+        }
+
+    calls = Calls()
+    calls.add(saw("t.py::a", [["/m.py", 2], ["/m.py", 9]]), "gw0")
+    calls.add(saw("t.py::b", [["/m.py", 5], ["/m.py", 2]]), "gw1")
+    number = {function: n for n, function in enumerate(calls.functions)}
+    assert set(number) == {("/m.py", 2), ("/m.py", 5), ("/m.py", 9)}
+    assert calls.calls("t.py::a", frozenset([number["/m.py", 9]]))
+    assert not calls.calls("t.py::a", frozenset([number["/m.py", 5]]))
+    assert calls.calls("t.py::b", frozenset([number["/m.py", 2]]))
+    assert not calls.calls("t.py::b", frozenset([number["/m.py", 9]]))
+    assert calls.calls("t.py::c", frozenset([0])) is None
