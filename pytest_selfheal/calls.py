@@ -1,7 +1,8 @@
-"""Which functions each test of the user's run called: one cheap event a function and test, where Python has such (3.12).
+"""Which functions the tests of the user's run called, as far as that costs next to nothing (Python 3.12 and later).
 
-It costs a run about one percent, since an event is switched off once it has come, until the next test begins. So a first
-red run already knows which tests a change concerns, without running any of them again under coverage.
+A function's call is an event once, until the events are switched on again. That is done when a test begins and those since
+the last time took :data:`GROUP_SECONDS` together: quick tests share what was seen, and they are quickly run again; a slow
+one has its own. So a first red run knows which tests a change concerns without running any of them under coverage.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import array
 import os
 import sys
 import sysconfig
+import threading
+import time
 from collections.abc import Generator, Iterable, Mapping
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,8 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
+GROUP_SECONDS = 0.1
+"""Switching the events on again costs about half a millisecond."""
 TOOL = 4
 """One of the two ids of :mod:`sys.monitoring` that nobody has a claim to."""
 COVERAGE_TOOL = 1
@@ -38,22 +43,21 @@ PROCESS_EVENTS = frozenset(
 
 
 class Calls:
-    """Functions by test. Functions are numbers, tests nodeids; what is not known of a test is not guessed."""
+    """Functions by group of tests. What is not known of a test is not guessed."""
 
     def __init__(self) -> None:
         self.functions: list[tuple[str, int]] = []
         """File, and the last line of the function's code: a line of its body, or of a function within."""
-        self.tests: dict[str, bytes] = {}
-        self.fixtures: dict[str, bytes] = {}
-        """Name of a fixture that several tests share → what its setup called."""
-        self.used: dict[str, tuple[str, ...]] = {}
-        """Test → those of these fixtures that it asked for."""
+        self.groups: list[bytes] = []
+        """Numbers of the functions that each group called."""
+        self.tests: dict[str, tuple[int, ...]] = {}
+        """Test → its group, and those in which fixtures were set up that it shares with others."""
         self.at_import: set[int] = set()
         """Called outside of any test, or while a module was imported."""
-        self.opaque: set[str] = set()
-        """Tests that started processes."""
-        self.reads: dict[str, list[str]] = {}
-        """Test → Python files that it opened."""
+        self.opaque: set[int] = set()
+        """Groups that started processes."""
+        self.reads: dict[int, list[str]] = {}
+        """Group → Python files that it opened."""
 
     def of_file(self, path: Path, spans: Iterable[tuple[int, int]]) -> frozenset[int]:
         """Numbers of the functions that end within one of the spans (first and last line) of a file."""
@@ -65,67 +69,68 @@ class Calls:
             if os.path.realpath(name) == real and any(first <= line <= last for first, last in inside)
         )
 
-    def calls(self, nodeid: str, functions: frozenset[int]) -> bool | None:
-        """Whether a test called one of the functions; ``None``: it was not watched."""
-        packed = self.tests.get(nodeid)
-        if packed is None:
-            return None
-        parts = [packed, *(self.fixtures[name] for name in self.used.get(nodeid, ()))]
-        return any(not functions.isdisjoint(_unpacked(part)) for part in parts)
+    def calling(self, functions: frozenset[int]) -> frozenset[int]:
+        """The groups that called one of the functions."""
+        return frozenset(n for n, packed in enumerate(self.groups) if not functions.isdisjoint(unpack(packed)))
+
+    def reading(self, path: Path) -> frozenset[int]:
+        """The groups that opened a file."""
+        real = os.path.realpath(path)
+        return frozenset(group for group, paths in self.reads.items() if real in paths)
 
     def to_wire(self) -> dict[str, Any]:
         """As a worker of xdist may send it."""
         return {
             "functions": [list(function) for function in self.functions],
-            "tests": self.tests,
-            "fixtures": self.fixtures,
-            "used": {nodeid: list(names) for nodeid, names in self.used.items()},
+            "groups": self.groups,
+            "tests": {nodeid: list(groups) for nodeid, groups in self.tests.items()},
             "at_import": sorted(self.at_import),
             "opaque": sorted(self.opaque),
             "reads": self.reads,
         }
 
-    def add(self, wire: Mapping[str, Any], source: str) -> None:
-        """Add what another process saw; ``source`` names it, since its fixtures are its own."""
+    def add(self, wire: Mapping[str, Any]) -> None:
+        """Add what another process saw."""
         number_of = {function: number for number, function in enumerate(self.functions)}
-        here = []
-        for name, line in wire["functions"]:
-            number_of.setdefault((name, line), len(number_of))
-            here.append(number_of[name, line])
+        here = [number_of.setdefault((name, line), len(number_of)) for name, line in wire["functions"]]
         self.functions = list(number_of)
-        for nodeid, packed in wire["tests"].items():
-            self.tests[nodeid] = _packed(here[number] for number in _unpacked(packed))
-        for name, packed in wire["fixtures"].items():
-            self.fixtures[f"{source} {name}"] = _packed(here[number] for number in _unpacked(packed))
-        for nodeid, names in wire["used"].items():
-            self.used[nodeid] = tuple(f"{source} {name}" for name in names)
+        first = len(self.groups)
+        self.groups += [pack(here[number] for number in unpack(packed)) for packed in wire["groups"]]
         self.at_import |= {here[number] for number in wire["at_import"]}
-        self.opaque |= set(wire["opaque"])
-        self.reads.update(wire["reads"])
+        self.opaque |= {first + group for group in wire["opaque"]}
+        self.reads.update({first + group: paths for group, paths in wire["reads"].items()})
+        for nodeid, groups in wire["tests"].items():
+            self.tests[nodeid] = (*self.tests.get(nodeid, ()), *(first + group for group in groups))
 
 
-def _packed(numbers: Iterable[int]) -> bytes:
+def pack(numbers: Iterable[int]) -> bytes:
     return array.array("I", sorted(numbers)).tobytes()
 
 
-def _unpacked(packed: bytes) -> array.array[int]:
+def unpack(packed: bytes) -> array.array[int]:
     return array.array("I", packed)
 
 
 class CallRecorder:
-    """Plugin of the user's run. Give it up (:meth:`stop`) before anything of ours runs."""
+    """Plugin of the user's run. Stop it before anything of ours runs."""
 
     def __init__(self) -> None:
         self.calls = Calls()
         self._known: dict[CodeType, int | None] = {}
-        self._same: dict[bytes, bytes] = {}
         self._seen: set[CodeType] = set()
-        self._test = ""
-        self._nested = False
+        self._items: list[tuple[pytest.Item, tuple[int, ...]]] = []
+        """Tests that have begun, and the groups that they are in."""
+        self._begun = 0.0
+        self._fixtures: dict[str, set[int]] = {}
+        """Name of a fixture that tests share → its groups: each setup has one of its own."""
+        self._setting_up: list[str] = []
         self._importing: list[tuple[CodeType, set[CodeType]]] = []
-        """Modules of the project that the test is importing → what was seen before each."""
+        """Modules of the project that a test is importing → what was seen before each."""
         self._opaque = False
         self._reads: set[str] = set()
+        self._thread = threading.get_ident()
+        self._useless = False
+        """Tests run at the same time: nobody can tell who calls what."""
         paths = sysconfig.get_paths()
         folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
         folders.append(os.path.dirname(__file__))  # noqa: PTH120
@@ -156,21 +161,26 @@ class CallRecorder:
         _listen(self)
         return True
 
-    def stop(self) -> Calls:
-        """Watch no longer; what was seen."""
+    def stop(self) -> Calls | None:
+        """Watch no longer; what was seen, or ``None`` where that says nothing."""
         monitoring = self._monitoring
         if monitoring is not None and monitoring.get_tool(TOOL) == "selfheal":
             monitoring.set_events(TOOL, 0)
             monitoring.free_tool_id(TOOL)
-            self.calls.at_import |= self._taken()
+            self._end_group()
+            for item, groups in self._items:
+                shared = (self._fixtures[name] for name in getattr(item, "fixturenames", ()) if name in self._fixtures)
+                everything = {*self.calls.tests.get(item.nodeid, ()), *groups}.union(*shared)
+                self.calls.tests[item.nodeid] = tuple(sorted(everything))
+            self._items.clear()
         _listen(None)
-        return self.calls
+        return None if self._useless else self.calls
 
     # ------------------------------------------------------------------ events
 
     def _import_begins(self, code: CodeType) -> None:
         """What a module calls while it is imported matters to every later test, whichever imported it first."""
-        if self._test and not code.co_filename.startswith(self._foreign):
+        if self._items and not code.co_filename.startswith(self._foreign):
             self._seen.discard(code)
             self._importing.append((code, self._seen))
             self._seen = {code}
@@ -197,59 +207,53 @@ class CallRecorder:
 
     @property
     def listens(self) -> bool:
-        """Whether a test is running."""
-        return bool(self._test)
+        """Whether a test has begun."""
+        return bool(self._items)
 
     # ------------------------------------------------------------------ tests
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if not self._items or time.perf_counter() - self._begun > GROUP_SECONDS:
+            self._next_group()
+            self._useless = self._useless or threading.get_ident() != self._thread
+        self._items.append((item, (len(self.calls.groups),)))
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        if self._test:  # tests at the same time, or one within another: nobody can tell who called what
-            self._nested = True
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        if fixturedef.scope == "function" or not self._items:
             return (yield)
-        self.calls.at_import |= self._taken()
-        self._test, self._nested, self._opaque, self._reads = item.nodeid, False, False, set()
-        self._monitoring.restart_events()
+        self._setting_up.append(fixturedef.argname)
+        self._next_group()
         try:
             return (yield)
         finally:
-            self._finish(item)
+            self._setting_up.pop()
+            self._next_group()
+            item, groups = self._items[-1]
+            self._items[-1] = item, (*groups, len(self.calls.groups))
 
-    def _finish(self, item: pytest.Item) -> None:
-        nodeid, self._test = self._test, ""
+    def _next_group(self) -> None:
+        self._end_group()
+        for name in self._setting_up:
+            self._fixtures.setdefault(name, set()).add(len(self.calls.groups))
+        self._begun = time.perf_counter()
+        self._monitoring.restart_events()
+
+    def _end_group(self) -> None:
         while self._importing:  # it failed
             self._end_import()
         numbers = self._taken()
-        if self._nested:
+        if not self._items:  # before the first test: collection
             self.calls.at_import |= numbers
-            self.calls.tests.pop(nodeid, None)
             return
-        if nodeid in self.calls.tests:  # run again by a plugin
-            numbers |= set(_unpacked(self.calls.tests[nodeid]))
-        packed = _packed(numbers)
-        self.calls.tests[nodeid] = self._same.setdefault(packed, packed)
-        shared = tuple(name for name in getattr(item, "fixturenames", ()) if name in self.calls.fixtures)
-        if shared:
-            self.calls.used[nodeid] = shared
+        group = len(self.calls.groups)
+        self.calls.groups.append(pack(numbers))
         if self._opaque:
-            self.calls.opaque.add(nodeid)
+            self.calls.opaque.add(group)
         if self._reads:
-            self.calls.reads[nodeid] = sorted(self._reads)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-        if fixturedef.scope == "function" or not self._test:
-            return (yield)
-        before, self._seen = self._seen, set()
-        self._monitoring.restart_events()
-        try:
-            return (yield)
-        finally:
-            name, numbers = fixturedef.argname, self._taken(before)
-            if name in self.calls.fixtures:  # of another module or class, or of another parameter
-                numbers |= set(_unpacked(self.calls.fixtures[name]))
-            self.calls.fixtures[name] = _packed(numbers)
-            self._monitoring.restart_events()
+            self.calls.reads[group] = sorted(self._reads)
+        self._opaque, self._reads = False, set()
 
     # ------------------------------------------------------------------ functions
 

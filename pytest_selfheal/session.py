@@ -15,7 +15,7 @@ from pytest_selfheal.plugin import STARTED_WITH
 from pytest_selfheal.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_selfheal.calls import CallRecorder
+    from pytest_selfheal.calls import CallRecorder, Calls
     from pytest_selfheal.types import Failure, RunReport
 
 
@@ -100,6 +100,7 @@ class SelfhealPlugin(Watch):
         self.refusal = ""
         self._set_test_timeout()
         self.calls = self._watch_calls()
+        self._called: Calls | None = None
 
     def _set_test_timeout(self) -> None:
         """Give pytest-timeout our limit unless the project set its own."""
@@ -114,8 +115,12 @@ class SelfhealPlugin(Watch):
     def _watch_calls(self) -> CallRecorder | None:
         from pytest_selfheal.calls import CallRecorder
 
+        if not self.settings.selfheal:
+            return None
         recorder = CallRecorder()
-        if not self.settings.selfheal or not recorder.start():
+        if getattr(self.config.option, "dist", "no") != "no" and not self.is_worker:
+            return recorder  # of what xdist's workers saw
+        if not recorder.start():
             return None
         self.config.pluginmanager.register(recorder, "selfheal-calls")
         return recorder
@@ -152,7 +157,7 @@ class SelfhealPlugin(Watch):
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         # First of all plain implementations, so that junitxml and others can still write what we add to them.
-        calls = self.calls.stop() if self.calls is not None else None
+        calls = self._called = self.calls.stop() if self.calls is not None else None
         if self.is_worker:
             if calls is not None:
                 self.config.workeroutput["selfheal_calls"] = calls.to_wire()  # type: ignore[attr-defined]
@@ -173,7 +178,7 @@ class SelfhealPlugin(Watch):
         """A worker of xdist tells at its end what its tests called."""
         wire = (getattr(node, "workeroutput", None) or {}).get("selfheal_calls")
         if wire is not None and self.calls is not None:
-            self.calls.calls.add(wire, node.gateway.id)
+            self.calls.calls.add(wire)
 
     def _broken_collection(self) -> bool:
         """Exit 2 is Ctrl-C or a module that does not collect; only the latter is ours to mend."""
@@ -208,7 +213,7 @@ class SelfhealPlugin(Watch):
             if self.refusal:
                 return
             project = of_config(self.config, self.outcomes.by_nodeid, self.outcomes.durations, STARTED_WITH)
-            project = replace(project, calls=self.calls.calls if self.calls is not None else None)
+            project = replace(project, calls=self._called)
             # --generate-tests alone asks for tests, not for repairs.
             failures = self.failures() if self.settings.selfheal else []
             self.report = heal_run(failures, project, self.settings, config=self.config, exit_status=exitstatus)

@@ -6,11 +6,12 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from project_helpers import project_at, workshop_at
 
-from pytest_selfheal.calls import CallRecorder, Calls
+from pytest_selfheal.calls import CallRecorder, Calls, pack
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.testing import Example
 from pytest_selfheal.types import FileChange
@@ -114,19 +115,24 @@ FILES = {"calc.py": CODE, "other.py": OTHER, "test_calc.py": TESTS, "pytest.ini"
 SHOW = """
 import json
 import pytest
+from pytest_selfheal import calls as watching
+
+watching.GROUP_SECONDS = {seconds}
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     plugin = session.config.pluginmanager.get_plugin("selfheal-session")
-    if plugin is not None and not plugin.is_worker:
-        calls = plugin.calls.calls if plugin.calls is not None else None
-        (session.config.rootpath / "calls.json").write_text(json.dumps(None if calls is None else {
-            "tests": {nodeid: plugin_names(calls, nodeid) for nodeid in calls.tests},
-            "import": sorted(name(calls, number) for number in calls.at_import),
-            "opaque": sorted(calls.opaque),
-            "reads": {nodeid: [p.rpartition("/")[2] for p in paths] for nodeid, paths in calls.reads.items()},
-        }))
+    if plugin is None or plugin.is_worker:
+        return
+    calls = plugin._called
+    (session.config.rootpath / "calls.json").write_text(json.dumps(None if calls is None else {{
+        "groups": len(calls.groups),
+        "tests": {{nodeid: names(calls, groups) for nodeid, groups in calls.tests.items()}},
+        "import": sorted(name(calls, number) for number in calls.at_import),
+        "opaque": [nodeid for nodeid, groups in calls.tests.items() if not calls.opaque.isdisjoint(groups)],
+        "reads": {{nodeid: paths for nodeid, groups in calls.tests.items() if (paths := read(calls, groups))}},
+    }}))
 
 
 def name(calls, number):
@@ -139,17 +145,23 @@ def name(calls, number):
     return lines[line - 1][4:].partition("(")[0]
 
 
-def plugin_names(calls, nodeid):
-    return sorted({name(calls, n) for n in range(len(calls.functions)) if calls.calls(nodeid, frozenset([n]))})
+def names(calls, groups):
+    numbers = range(len(calls.functions))
+    return sorted({{name(calls, n) for n in numbers if not calls.calling(frozenset([n])).isdisjoint(groups)}})
+
+
+def read(calls, groups):
+    return sorted({{path.rpartition("/")[2] for group in groups for path in calls.reads.get(group, ())}})
 """
 
 
-def seen(folder: Path, *options: str, files: Mapping[str, str] = FILES) -> dict[str, dict[str, list[str]]]:
-    example = Example({**files, "conftest.py": SHOW}, folder)
+def seen(folder: Path, *options: str, files: Mapping[str, str] = FILES, seconds: float = 0.0) -> Any:
+    """What the calls were in a run; ``seconds``: see :data:`calls.GROUP_SECONDS`."""
+    example = Example({**files, "conftest.py": SHOW.format(seconds=seconds)}, folder)
     result = example.run("--selfheal", "--selfheal-total-time", "1", "-p", "no:cacheprovider", *options)
     found = folder / "calls.json"
     assert found.exists(), result.stdout + result.stderr
-    return json.loads(found.read_text())  # type: ignore[no-any-return]
+    return json.loads(found.read_text())
 
 
 @WATCHES
@@ -187,6 +199,7 @@ def test_only_tests_that_a_change_concerns_are_run_again(tmp_path: Path) -> None
             "def test_zero():\n    assert add(3, 0) == 3\n\n\ndef test_twice():\n    assert twice(4) == 8\n"
         ),
         "pytest.ini": "[pytest]\npythonpath = .\n",
+        "conftest.py": "from pytest_selfheal import calls\n\ncalls.GROUP_SECONDS = 0\n",
     }
     result = Example(files, tmp_path).run("--selfheal", "--selfheal-effort", "fast", "-p", "no:cacheprovider")
     [failure] = result.report["failures"]
@@ -205,6 +218,9 @@ def test_only_tests_that_a_change_concerns_are_run_again(tmp_path: Path) -> None
         "import unittest\n\n\nclass TestIt(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls):\n"
         "        calc.hidden()\n\n    def test_it(self):\n        pass\n\n    def test_more(self):\n        pass\n",
         "@pytest.fixture(params=[1, 2], scope='session')\ndef held(request):\n    return calc.hidden()\n\n\n"
+        "def test_a(held):\n    pass\n\n\ndef test_b(held):\n    pass\n",
+        "@pytest.fixture(scope='session')\ndef inner():\n    return calc.hidden()\n\n\n@pytest.fixture(scope='session')\n"
+        "def held(request):\n    return request.getfixturevalue('inner')\n\n\n"
         "def test_a(held):\n    pass\n\n\ndef test_b(held):\n    pass\n",
     ],
 )
@@ -247,11 +263,19 @@ def a_change(old: str, new: str) -> FileChange:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("a - b", "a + b", {"test_add", "test_first", "test_unknown", "test_opaque"}),
+        ("a - b", "a + b", {"test_add", "test_quick", "test_first", "test_unknown", "test_opaque"}),
         ("* 2", "* 3", {"test_first", "test_unknown", "test_opaque"}),
         ("return 7", "return 8", {"test_unknown", "test_opaque", "test_reads"}),
-        ("return {1: 2}", "return {1: 3}", {"test_add", "test_first", "test_unknown", "test_opaque", "test_reads"}),
-        ("START = build()", "START = None", {"test_add", "test_first", "test_unknown", "test_opaque", "test_reads"}),
+        (
+            "return {1: 2}",
+            "return {1: 3}",
+            {"test_add", "test_quick", "test_first", "test_unknown", "test_opaque", "test_reads"},
+        ),
+        (
+            "START = build()",
+            "START = None",
+            {"test_add", "test_quick", "test_first", "test_unknown", "test_opaque", "test_reads"},
+        ),
     ],
 )
 def test_what_is_affected_by_what_was_seen(tmp_path: Path, old: str, new: str, expected: set[str]) -> None:
@@ -259,31 +283,21 @@ def test_what_is_affected_by_what_was_seen(tmp_path: Path, old: str, new: str, e
         (tmp_path / name).write_text(content)
     path = str(tmp_path.resolve() / "calc.py")
     lines = {text: number for number, text in enumerate(CODE.splitlines(), 1)}
-    wire = {
-        "functions": [
-            [path, lines["    return a - b"]],
-            [path, lines["    return add(a, 0) * 2"]],
-            [path, lines["    return {1: 2}"]],
-        ],
-        "tests": {},
-        "fixtures": {},
-        "used": {},
-        "at_import": [2],
-        "opaque": ["test_calc.py::test_opaque"],
-        "reads": {"test_calc.py::test_reads": [path]} if old == "return 7" else {},
-    }
+    names = ["test_add", "test_first", "test_opaque", "test_reads", "test_quick"]
     calls = Calls()
-    calls.add(wire, "gw0")
-    from pytest_selfheal.calls import _packed
-
-    calls.tests = {
-        "test_calc.py::test_add": _packed([0]),
-        "test_calc.py::test_first": _packed([]),
-        "test_calc.py::test_opaque": _packed([]),
-        "test_calc.py::test_reads": _packed([]),
-    }
-    calls.fixtures["doubled"] = _packed([0, 1])
-    calls.used["test_calc.py::test_first"] = ("doubled",)
+    calls.add(
+        {
+            "functions": [
+                [path, lines[text]] for text in ("    return a - b", "    return add(a, 0) * 2", "    return {1: 2}")
+            ],
+            "groups": [pack([0]), pack([]), pack([0, 1]), pack([]), pack([])],
+            # `test_first` shares a fixture that was set up in the third group, `test_quick` shares the first.
+            "tests": dict(zip((f"test_calc.py::{name}" for name in names), ([0], [1, 2], [3], [4], [0]), strict=True)),
+            "at_import": [2],
+            "opaque": [3],
+            "reads": {4: [path]} if old == "return 7" else {},
+        }
+    )
     outcomes = dict.fromkeys([*calls.tests, "test_calc.py::test_unknown"], "passed")
     with workshop_at(tmp_path, outcomes=outcomes) as workshop:
         project = project_at(tmp_path, outcomes=outcomes, calls=calls)
@@ -291,28 +305,37 @@ def test_what_is_affected_by_what_was_seen(tmp_path: Path, old: str, new: str, e
     assert {nodeid.rpartition("::")[2] for nodeid in affected.nodeids} == expected
 
 
-def test_what_two_workers_saw_is_one(tmp_path: Path) -> None:
-    from pytest_selfheal.calls import _packed
-
+def test_what_two_workers_saw_is_one() -> None:
     def saw(test: str, functions: list[list[object]]) -> dict[str, object]:
-        numbers = range(len(functions))
         return {
             "functions": functions,
-            "tests": {test: _packed([0])},
-            "fixtures": {"held": _packed(numbers)},
-            "used": {test: ["held"]},
+            "groups": [pack([0]), pack(range(len(functions)))],
+            "tests": {test: [0, 1]},
             "at_import": [0],
-            "opaque": [],
-            "reads": {},
+            "opaque": [1],
+            "reads": {0: ["/m.py"]},
         }
 
     calls = Calls()
-    calls.add(saw("t.py::a", [["/m.py", 2], ["/m.py", 9]]), "gw0")
-    calls.add(saw("t.py::b", [["/m.py", 5], ["/m.py", 2]]), "gw1")
+    calls.add(saw("t.py::a", [["/m.py", 2], ["/m.py", 9]]))
+    calls.add(saw("t.py::b", [["/m.py", 5], ["/m.py", 2]]))
     number = {function: n for n, function in enumerate(calls.functions)}
     assert set(number) == {("/m.py", 2), ("/m.py", 5), ("/m.py", 9)}
-    assert calls.calls("t.py::a", frozenset([number["/m.py", 9]]))
-    assert not calls.calls("t.py::a", frozenset([number["/m.py", 5]]))
-    assert calls.calls("t.py::b", frozenset([number["/m.py", 2]]))
-    assert not calls.calls("t.py::b", frozenset([number["/m.py", 9]]))
-    assert calls.calls("t.py::c", frozenset([0])) is None
+    assert calls.tests == {"t.py::a": (0, 1), "t.py::b": (2, 3)}
+    assert calls.calling(frozenset([number["/m.py", 9]])) == {1}
+    assert calls.calling(frozenset([number["/m.py", 5]])) == {2, 3}
+    assert calls.calling(frozenset([number["/m.py", 2]])) == {0, 1, 3}
+    assert calls.opaque == {1, 3}
+    assert calls.reading(Path("/m.py")) == {0, 2}
+    assert calls.at_import == {number["/m.py", 2], number["/m.py", 5]}
+    again = Calls()
+    again.add(calls.to_wire())
+    assert vars(again) == vars(calls)
+
+
+@WATCHES
+def test_quick_tests_share_what_was_seen(tmp_path: Path) -> None:
+    found = seen(tmp_path, seconds=60.0)
+    # But for what sets up a shared fixture, which nobody else is charged with.
+    assert {"numbers", "outside"} <= set(found["tests"]["test_calc.py::test_nothing"])
+    assert "double" not in found["tests"]["test_calc.py::test_nothing"]

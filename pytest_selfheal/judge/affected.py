@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_selfheal.judge.coverage_map import CoverageMap, Executed
@@ -44,7 +45,7 @@ class AffectedTests:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._functions: dict[Sequence[str], frozenset[int]] = {}
+        self._groups: dict[Sequence[str], frozenset[int]] = {}
 
     def of(self, paths: Iterable[str], failing: Iterable[str], changes: Sequence[FileChange] = ()) -> Affected:
         """Tests of the first run that may execute a changed file (relative to top), without the ``failing`` ones.
@@ -69,11 +70,8 @@ class AffectedTests:
         found = {change.path: changed(change.before or b"", change.after or b"") for change in changes}
         if any(change.before is None or change.after is None for change in changes):
             return static
-        calls = self.project.calls
-        functions = self._called(changes, found)
-        if any(self._runs_at_import(path, change, coverage) for path, change in found.items()) or (
-            calls is not None and not functions.isdisjoint(calls.at_import)
-        ):
+        seen_calls = _Seen(self.project, changes, found)
+        if seen_calls.at_import or any(self._runs_at_import(path, change, coverage) for path, change in found.items()):
             return static  # what runs at import concerns everybody who imports it
         inside = frozenset(within)
         kept: list[str] = []
@@ -81,7 +79,7 @@ class AffectedTests:
         for nodeid in candidates:
             executed = coverage.get(nodeid)
             if executed is None:
-                runs = self._calls_one(nodeid, functions, paths, closure | imports.dynamic)
+                runs = seen_calls.by(nodeid, lambda one: self._within(one, closure | imports.dynamic))
                 seen += runs is not None
                 unmeasured += runs is None and nodeid in inside
                 if runs or (runs is None and nodeid in inside):
@@ -93,35 +91,6 @@ class AffectedTests:
         by = "calls seen in your run" if seen else "coverage"
         scope = f"{by} of {names}: {len(kept)} of the {len(within)} tests that can import it"
         return Affected(kept, scope + (f" ({unmeasured} of them not measured yet)" if unmeasured else ""))
-
-    def _called(self, changes: Sequence[FileChange], found: Mapping[str, Change]) -> frozenset[int]:
-        """The numbers in :class:`~pytest_selfheal.calls.Calls` of what the changes concern."""
-        calls = self.project.calls
-        numbers: frozenset[int] = frozenset()
-        for change in changes if calls is not None else ():
-            blocks = outline(change.before or b"")
-            spans = [
-                (block.first, block.last)
-                for block in (blocks.blocks if blocks is not None else ())
-                if block.name in found[change.path].blocks
-            ]
-            assert calls is not None
-            numbers |= calls.of_file(self.project.top / change.path, spans)
-        return numbers
-
-    def _calls_one(
-        self, nodeid: str, functions: frozenset[int], paths: Sequence[str], reachable: Iterable[str]
-    ) -> bool | None:
-        """Whether a test called a changed function, read a changed file, or may have done so in another process."""
-        calls = self.project.calls
-        called = calls.calls(nodeid, functions) if calls is not None else None
-        if called is None or called:
-            return called
-        assert calls is not None
-        if nodeid in calls.opaque:
-            return self._within(nodeid, reachable)
-        read = calls.reads.get(nodeid, ())
-        return bool(read) and any(os.path.realpath(self.project.top / path) in read for path in paths)
 
     def may_reach(self, paths: Iterable[str], nodeids: Iterable[str]) -> bool:
         """Whether each of these tests can import, or reach otherwise, one of the files."""
@@ -180,13 +149,13 @@ class AffectedTests:
     def _may_run(self, nodeid: str, paths: Sequence[str]) -> bool:
         """Whether a test may have called anything in these files; nobody else need be measured."""
         calls = self.project.calls
-        if calls is None:
+        groups = calls.tests.get(nodeid) if calls is not None else None
+        if calls is None or groups is None:
             return True
-        if paths not in self._functions:
-            spans = [(1, 10**9)]
-            numbers = (calls.of_file(self.project.top / path, spans) for path in paths)
-            self._functions[paths] = frozenset().union(*numbers)
-        return calls.calls(nodeid, self._functions[paths]) is not False
+        if paths not in self._groups:
+            numbers = [calls.of_file(self.project.top / path, [(1, sys.maxsize)]) for path in paths]
+            self._groups[paths] = calls.calling(frozenset().union(*numbers))
+        return not self._groups[paths].isdisjoint(groups)
 
     # ------------------------------------------------------------------ helpers
 
@@ -223,3 +192,36 @@ def _runs(executed: Executed, changes: Mapping[str, Change]) -> bool:
         if not change.lines.isdisjoint(executed.lines.get(path, ())):
             return True
     return False
+
+
+class _Seen:
+    """Which tests the changes concern by what the user's run has shown of them."""
+
+    def __init__(self, project: Project, changes: Sequence[FileChange], found: Mapping[str, Change]) -> None:
+        calls = self._calls = project.calls
+        self.at_import = False
+        """Something that changes was called when a module was imported."""
+        if calls is None:
+            return
+        numbers: frozenset[int] = frozenset()
+        self._reading: frozenset[int] = frozenset()
+        for change in changes:
+            blocks = outline(change.before or b"")
+            spans = [
+                (block.first, block.last)
+                for block in (blocks.blocks if blocks is not None else ())
+                if block.name in found[change.path].blocks
+            ]
+            numbers |= calls.of_file(project.top / change.path, spans)
+            self._reading |= calls.reading(project.top / change.path)
+        self.at_import = not numbers.isdisjoint(calls.at_import)
+        self._calling = calls.calling(numbers)
+
+    def by(self, nodeid: str, may_reach: Callable[[str], bool]) -> bool | None:
+        """Whether a test called what changes, read it, or may have done so in another process; ``None``: nobody saw it."""
+        groups = self._calls.tests.get(nodeid) if self._calls is not None else None
+        if self._calls is None or groups is None:
+            return None
+        if not (self._calling | self._reading).isdisjoint(groups):
+            return True
+        return not self._calls.opaque.isdisjoint(groups) and may_reach(nodeid)
