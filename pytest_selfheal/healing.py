@@ -134,6 +134,8 @@ class Healer:
         self._joining = threading.Lock()
         self._open: dict[str, Diagnosis] = {}
         """Causes of this wave that are not done."""
+        self._rounds: dict[str, Rounds] = {}
+        """Causes that are worked on, or were."""
         self._joined: set[str] = set()
         """Causes that turned out to be another one."""
         self._number = 0
@@ -406,7 +408,8 @@ class Healer:
                 words = f"{stub} is a stub that was never written; writing it needs a model: add --selfheal-model NAME."
                 return closed(diagnosis, "no_candidate", words)
             proposers = self._models.proposers(workshop, diagnosis, stub is not None)
-            return self._triage.after(Rounds(self.tools(workshop), diagnosis, proposers).run(), workshop)
+            rounds = self._rounds[diagnosis.id] = Rounds(self.tools(workshop), diagnosis, proposers)
+            return self._triage.after(rounds.run(), workshop)
         except SelfhealError:
             raise  # the disk, the sandbox: it concerns every cause
         except Exception as error:  # a fault of ours in one cause must not cost the others
@@ -438,6 +441,8 @@ class Healer:
                 for other in joined:
                     del self._open[other.id]
                     self._joined.add(other.id)
+                    if other.id in self._rounds:
+                        self._rounds[other.id].dropped.set()
                 if joined:
                     self.progress.start(self._number - len(self._joined))
         if base is not None and outcome.patch is not None:

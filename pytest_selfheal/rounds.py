@@ -86,6 +86,8 @@ class Rounds:
     candidates: int = 0
     cpu_seconds: float = 0.0
     verified: list[Attempt] = field(default_factory=list)
+    dropped: threading.Event = field(default_factory=threading.Event)
+    """Set when the patch of another cause turned out to repair this one as well: what is left to do here is not done."""
     settled: bool = False
     """A patch verified, and no critic says that the intent is not met."""
     last_words: GaveUp | None = None
@@ -111,8 +113,10 @@ class Rounds:
                 proposer.evidence = self.evidence
             if hasattr(proposer, "deadline"):
                 proposer.deadline = self.deadline
+            if hasattr(proposer, "dropped"):
+                proposer.dropped = self.dropped
             ended = self._ask(proposer) or ended
-            if self.settled or self.tools.stop.is_set():
+            if self.settled or self.dropped.is_set() or self.tools.stop.is_set():
                 break
         if self.tools.stop.is_set():
             return "interrupted", "The run was interrupted before this failure was done."
@@ -142,7 +146,7 @@ class Rounds:
     def _take(self, proposer: Proposer, proposals: Iterator[Proposal]) -> tuple[StopReason, str] | None:
         bad_in_a_row = 0
         for proposal in proposals:
-            if self.tools.stop.is_set():
+            if self.tools.stop.is_set() or self.dropped.is_set():
                 return "interrupted", "The run was interrupted before this failure was done."
             if isinstance(proposal, Likely):
                 if self.tools.cores() > 1:
@@ -195,6 +199,7 @@ class Rounds:
             affected,
             deadline=self.deadline,
             cores=self.tools.cores(),
+            stop=self.dropped,
         )
         verdict = replace(verdict, guards=checked.passed)
         if patch.proposer == "search":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from healing_helpers import heal
+from healing_helpers import SUMS, heal
 from project_helpers import workshop_at
 
 from pytest_selfheal import healing, rounds
@@ -21,10 +21,12 @@ from pytest_selfheal.judge import verify as judging
 from pytest_selfheal.judge.reproduce import Confirmation
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.sandbox import BwrapSandbox, ProcessSandbox, find_bwrap
+from pytest_selfheal.models import Models
 from pytest_selfheal.propose import Proposal
 from pytest_selfheal.propose.search.observe import tracing
+from pytest_selfheal.propose.search.proposer import SearchProposer
 from pytest_selfheal.settings import Settings
-from pytest_selfheal.types import Attempt, Diagnosis, FileChange, GaveUp, Likely, Patch, Verdict
+from pytest_selfheal.types import Attempt, Diagnosis, Failure, FileChange, GaveUp, Likely, Patch, Raised, Verdict
 
 WALLS = find_bwrap()[0] is not None and (os.cpu_count() or 1) > 1
 CODE = "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 3\n"
@@ -232,3 +234,47 @@ def test_each_call_and_line_is_traced_where_functions_are_called_again_and_again
     path = os.path.realpath("/traced.py")
     assert trace.lines == {path: {1, 2, 3, 4, 7, 8, 9}}
     assert trace.depths == {(path, 1): 1, (path, 7): 0}
+
+
+class Patient:
+    """Repairs what is wrong in one test; of another it has nothing to say until nobody needs an answer any more."""
+
+    name = "search"
+
+    def __init__(self) -> None:
+        self.dropped = threading.Event()
+
+    def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Proposal]:
+        if diagnosis.nodeids[0].endswith("test_add"):
+            before = SUMS["calc.py"].encode()
+            yield Patch((FileChange("calc.py", before, before.replace(b"a - b", b"a + b")),), self.name, "a + b")
+        waited.append(self.dropped.wait(60))
+        yield GaveUp("no_candidate", "Nothing.", self.name)
+
+
+waited: list[bool] = []
+
+
+def test_what_another_patch_repairs_is_not_worked_on_any_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited.clear()
+    monkeypatch.setattr(Models, "proposers", lambda *_: [Patient()])
+    report = heal(tmp_path, monkeypatch, SUMS, None, workers=2)
+    [outcome] = report.outcomes
+    assert outcome.status == "healed"
+    assert len(outcome.diagnosis.nodeids) == 2
+    assert waited == [True]
+
+
+def test_a_search_ends_when_it_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / "test_m.py").write_text("import time\n\n\ndef test_slow():\n    time.sleep(60)\n    assert False\n")
+    failure = Failure("test_m.py::test_slow", "call", (Raised("AssertionError", ""),), path="test_m.py")
+    failing = Diagnosis("0001", (failure,), "logic", (), "", str(tmp_path), str(tmp_path))
+    with workshop_at(tmp_path) as workshop:
+        proposer = SearchProposer(workshop, workshop.settings)
+        threading.Timer(1.0, proposer.dropped.set).start()
+        started = time.monotonic()
+        [last] = [each for each in proposer.propose(failing, []) if not isinstance(each, Likely)]
+    assert isinstance(last, GaveUp)
+    assert time.monotonic() - started < 20

@@ -28,6 +28,8 @@ MAX_OTHERS = 8
 MAX_OTHER_FILES = 3
 """Test files that are collected for their sake alone."""
 START_SECONDS = 30.0
+POLL_SECONDS = 0.2
+"""How soon a search that is no longer needed ends."""
 MAX_PATCHES = 8
 """Patches of one group that are proposed; the others are hardly better than chance."""
 
@@ -40,6 +42,8 @@ class SearchProposer:
     def __init__(self, workshop: Workshop, settings: Settings) -> None:
         self._workshop = workshop
         self._settings = settings
+        self.dropped = threading.Event()
+        """Set when nobody needs a repair any more: the search ends at once."""
 
     def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Proposal]:
         """Plausible patches, best first, then :class:`GaveUp`. Closing the iterator kills the engine at once."""
@@ -53,7 +57,7 @@ class SearchProposer:
             return
         run = _EngineRun(self._workshop, self._settings, diagnosis)
         try:
-            yield from run.proposals()
+            yield from run.proposals(self.dropped)
         finally:
             run.stop()
 
@@ -137,9 +141,12 @@ class _EngineRun:
 
         return editable_files(top, self._workshop.project.prefix, self._settings)
 
-    def proposals(self) -> Iterator[Proposal]:
-        while True:
-            message = self._messages.get()
+    def proposals(self, dropped: threading.Event) -> Iterator[Proposal]:
+        while not dropped.is_set():
+            try:
+                message = self._messages.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                continue
             if message is None:
                 break
             self._last.update(message)
