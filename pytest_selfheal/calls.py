@@ -8,13 +8,14 @@ one has its own. So a first red run knows which tests a change concerns without 
 from __future__ import annotations
 
 import array
+import gc
 import os
 import sys
 import sysconfig
 import threading
 import time
 from collections.abc import Generator, Iterable, Mapping
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -116,15 +117,16 @@ class CallRecorder:
 
     def __init__(self) -> None:
         self.calls = Calls()
-        self._known: dict[CodeType, int | None] = {}
-        self._seen: set[CodeType] = set()
+        self._known: dict[int, tuple[CodeType, int]] = {}
+        """By identity: the hash of a code object is that of all its instructions."""
+        self._seen: list[CodeType] = []
         self._items: list[tuple[pytest.Item, tuple[int, ...]]] = []
         """Tests that have begun, and the groups that they are in."""
         self._begun = 0.0
         self._fixtures: dict[str, set[int]] = {}
         """Name of a fixture that tests share → its groups: each setup has one of its own."""
         self._setting_up: list[str] = []
-        self._importing: list[tuple[CodeType, set[CodeType]]] = []
+        self._importing: list[tuple[CodeType, list[CodeType]]] = []
         """Modules of the project that a test is importing → what was seen before each."""
         self._opaque = False
         self._reads: set[str] = set()
@@ -149,23 +151,42 @@ class CallRecorder:
         events, disable = monitoring.events, monitoring.DISABLE
 
         def called(code: CodeType, offset: int) -> object:
-            self._seen.add(code)
-            if code.co_name == "<module>":
-                self._import_begins(code)
+            self._seen.append(code)
             return disable
 
         monitoring.register_callback(TOOL, events.PY_START, called)
         monitoring.register_callback(TOOL, events.PY_RESUME, called)
         monitoring.register_callback(TOOL, events.PY_RETURN, self._import_ends)
-        monitoring.set_events(TOOL, events.PY_START | events.PY_RESUME)
         _listen(self)
+        for known in gc.get_objects():  # what conftests have imported by now
+            if type(known) is FunctionType and self._is_ours(known.__code__):
+                self._watch(known.__code__)
         return True
+
+    def _is_ours(self, code: CodeType) -> bool:
+        """Whether it may be at fault: of a file of the project's, and not of its tests."""
+        name = code.co_filename
+        if not name.endswith(".py") or name.startswith(self._foreign):
+            return False
+        last = name.rpartition(os.sep)[2]
+        return not last.startswith(("test_", "conftest.")) and not last.endswith("_test.py")
+
+    def _watch(self, code: CodeType) -> None:
+        """Watch a function and those within it. Only these cost anything when the events are switched on again."""
+        events = self._monitoring.events
+        pending = [code]
+        while pending:
+            one = pending.pop()
+            if one.co_name != "<module>":
+                self._monitoring.set_local_events(TOOL, one, events.PY_START | events.PY_RESUME)
+            pending += [const for const in one.co_consts if type(const) is CodeType]
 
     def stop(self) -> Calls | None:
         """Watch no longer; what was seen, or ``None`` where that says nothing."""
         monitoring = self._monitoring
         if monitoring is not None and monitoring.get_tool(TOOL) == "selfheal":
-            monitoring.set_events(TOOL, 0)
+            for event in ("PY_START", "PY_RESUME", "PY_RETURN"):
+                monitoring.register_callback(TOOL, getattr(monitoring.events, event), None)
             monitoring.free_tool_id(TOOL)
             self._end_group()
             for item, groups in self._items:
@@ -178,12 +199,12 @@ class CallRecorder:
 
     # ------------------------------------------------------------------ events
 
-    def _import_begins(self, code: CodeType) -> None:
-        """What a module calls while it is imported matters to every later test, whichever imported it first."""
-        if self._items and not code.co_filename.startswith(self._foreign):
-            self._seen.discard(code)
+    def _executes(self, code: CodeType) -> None:
+        """A module is about to be imported. What it calls matters to every later test, whichever imported it first."""
+        self._watch(code)
+        if self._items:
             self._importing.append((code, self._seen))
-            self._seen = {code}
+            self._seen = []
             self._monitoring.set_local_events(TOOL, code, self._monitoring.events.PY_RETURN)
             self._monitoring.restart_events()
 
@@ -197,18 +218,18 @@ class CallRecorder:
         self.calls.at_import |= self._taken(self._importing.pop()[1])
 
     def heard(self, event: str, args: tuple[Any, ...]) -> None:
-        """An audit event while a test runs."""
-        if event in PROCESS_EVENTS:
+        """An audit event."""
+        if event == "exec":
+            if type(args[0]) is CodeType and args[0].co_name == "<module>" and self._is_ours(args[0]):
+                self._executes(args[0])
+        elif not self._items:
+            return
+        elif event in PROCESS_EVENTS:
             self._opaque = True
         elif event == "open" and isinstance(args[0], str) and args[0].endswith(".py"):
             reader = sys._getframe(2).f_code.co_filename
             if "importlib" not in reader and "rewrite" not in reader and not args[0].startswith(self._foreign):
                 self._reads.add(os.path.realpath(args[0]))
-
-    @property
-    def listens(self) -> bool:
-        """Whether a test has begun."""
-        return bool(self._items)
 
     # ------------------------------------------------------------------ tests
 
@@ -257,25 +278,20 @@ class CallRecorder:
 
     # ------------------------------------------------------------------ functions
 
-    def _taken(self, before: set[CodeType] | None = None) -> set[int]:
+    def _taken(self, before: list[CodeType] | None = None) -> set[int]:
         """Numbers of what was seen; from here on it is added to ``before``. Our own calls, other threads' as well, go on."""
-        codes, self._seen = self._seen, set() if before is None else before
+        codes, self._seen = self._seen, [] if before is None else before
         known, found = self._known, set()
         for code in codes.copy():
-            try:
-                number = known[code]
-            except KeyError:
-                number = known[code] = self._number(code)
-            if number is not None:
-                found.add(number)
+            entry = known.get(id(code))
+            if entry is None:
+                entry = known[id(code)] = code, self._number(code)
+            found.add(entry[1])
         return found
 
-    def _number(self, code: CodeType) -> int | None:
-        name = code.co_filename
-        if not name.endswith(".py") or name.startswith(self._foreign):
-            return None
+    def _number(self, code: CodeType) -> int:
         last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
-        self.calls.functions.append((os.path.abspath(name), last))  # noqa: PTH100
+        self.calls.functions.append((os.path.abspath(code.co_filename), last))  # noqa: PTH100
         return len(self.calls.functions) - 1
 
 
@@ -292,5 +308,5 @@ def _listen(recorder: CallRecorder | None) -> None:
 
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
-    if _LISTENING and _LISTENING[0].listens:
+    if _LISTENING:
         _LISTENING[0].heard(event, args)

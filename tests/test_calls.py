@@ -302,7 +302,12 @@ def test_what_is_affected_by_what_was_seen(tmp_path: Path, old: str, new: str, e
     with workshop_at(tmp_path, outcomes=outcomes) as workshop:
         project = project_at(tmp_path, outcomes=outcomes, calls=calls)
         affected = AffectedTests(project, workshop.pristine.top, workshop).of(["calc.py"], [], [a_change(old, new)])
+        # A failing test that was not seen to call what repairs it: what was seen says nothing.
+        unseen = AffectedTests(project, workshop.pristine.top, workshop).of(
+            ["calc.py"], ["test_calc.py::test_reads"], [a_change(old, new)]
+        )
     assert {nodeid.rpartition("::")[2] for nodeid in affected.nodeids} == expected
+    assert len(unseen.nodeids) == len(outcomes) - 1
 
 
 def test_what_two_workers_saw_is_one() -> None:

@@ -70,7 +70,7 @@ class AffectedTests:
         found = {change.path: changed(change.before or b"", change.after or b"") for change in changes}
         if any(change.before is None or change.after is None for change in changes):
             return static
-        seen_calls = _Seen(self.project, changes, found)
+        seen_calls = _Seen(self.project, changes, found, excluded)
         if seen_calls.at_import or any(self._runs_at_import(path, change, coverage) for path, change in found.items()):
             return static  # what runs at import concerns everybody who imports it
         inside = frozenset(within)
@@ -197,7 +197,9 @@ def _runs(executed: Executed, changes: Mapping[str, Change]) -> bool:
 class _Seen:
     """Which tests the changes concern by what the user's run has shown of them."""
 
-    def __init__(self, project: Project, changes: Sequence[FileChange], found: Mapping[str, Change]) -> None:
+    def __init__(
+        self, project: Project, changes: Sequence[FileChange], found: Mapping[str, Change], failing: Iterable[str]
+    ) -> None:
         calls = self._calls = project.calls
         self.at_import = False
         """Something that changes was called when a module was imported."""
@@ -216,6 +218,10 @@ class _Seen:
             self._reading |= calls.reading(project.top / change.path)
         self.at_import = not numbers.isdisjoint(calls.at_import)
         self._calling = calls.calling(numbers)
+        # What repairs a test concerns what it calls. Where that was not seen, it was called in a way that nobody sees.
+        known = [groups for nodeid in failing if (groups := calls.tests.get(nodeid)) is not None]
+        if known and all(self._calling.isdisjoint(groups) for groups in known):
+            self._calls = None
 
     def by(self, nodeid: str, may_reach: Callable[[str], bool]) -> bool | None:
         """Whether a test called what changes, read it, or may have done so in another process; ``None``: nobody saw it."""

@@ -57,8 +57,10 @@ GAIN = 0.004
 MAX_PLAUSIBLE = 30
 GATHER_LEAST, GATHER_MOST, GATHER_SHARE = 0.25, 3.0, 1.0
 """After the first plausible patch others are gathered for as long again as it took to find, within these CPU seconds."""
-DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.15, 6.0
+DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.3, 6.0
 """The same while all that was found is doubtful: CPU seconds, share of the budget, times what had been spent when it was found."""
+DOUBT_GROWTH = 0.0075
+"""Of the share for each CPU second of the budget: 15 % of 20 seconds, all of it from 40 on. Who gives less wants to know soon."""
 
 COLLECT_SHARE = 0.6
 """Of the CPU seconds, for more of what lets a file be collected, while none of it makes all tests of the file pass."""
@@ -246,7 +248,10 @@ class Search:
             return min(max(GATHER_SHARE * took, GATHER_LEAST), GATHER_MOST)
         if not self._harness.failing:  # a file is collected, and not all of its tests pass
             return COLLECT_SHARE * self.budget.cpu
-        return min(max(DOUBT_TIMES * self.budget.spent, GATHER_MOST), DOUBT_SHARE * self.budget.cpu, DOUBT_MOST)
+        return min(max(DOUBT_TIMES * self.budget.spent, GATHER_MOST), self._doubt_share() * self.budget.cpu, DOUBT_MOST)
+
+    def _doubt_share(self) -> float:
+        return min(DOUBT_SHARE, DOUBT_GROWTH * self.budget.cpu)
 
     # ------------------------------------------------------------------ one step
 
