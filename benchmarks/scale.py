@@ -136,8 +136,22 @@ def swaps(source: str) -> Iterator[str]:
 def seeded(folder: Path, python: str, seed: int) -> tuple[Path, bytes]:
     """Seed a bug that one to five tests notice; the file and its bytes before."""
     draw = random.Random(seed)
-    names = [path for path in sorted(folder.rglob("*.py")) if not {"tests", "test", "docs", "env"} & {*path.parts}]
+    others = {
+        "tests",
+        "test",
+        "docs",
+        "doc",
+        "env",
+        "examples",
+        "tools",
+        "benchmarks",
+        "scripts",
+        "snippets",
+        "metatools",
+    }
+    names = [path for path in sorted(folder.rglob("*.py")) if not others & {part.lower() for part in path.parts}]
     names = [path for path in names if not path.name.startswith(("test_", "conftest", "setup"))]
+    names = [path for path in names if not path.name.endswith("_test.py")]
     for _ in range(50):
         path = draw.choices(names, [path.stat().st_size for path in names])[0]
         before = path.read_bytes()
