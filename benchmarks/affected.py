@@ -1,24 +1,32 @@
 """Affected tests against the truth: break one line, run the whole suite, and see whether all tests that changed were in the set.
 
-    python benchmarks/affected.py FOLDER... [--changes 10] [--seed 0] [--python PYTHON]
+    python benchmarks/affected.py FOLDER... [--changes 10] [--seed 0] [--python PYTHON] [--calls]
 
 Each FOLDER is a project whose tests run with a bare ``pytest``, in an environment (``--python``) that has it, its test
 dependencies and pytest-selfheal. A change replaces one statement that runs in a test by ``raise``, so that every test that
 executes it shows: the truth is what no longer ends as it did. *Missed* are tests of the truth that the set lacks (of those
-that change in two runs out of two); *size* is the set's size by the truth's.
+that change in two runs out of two); *size* is the set's size by the truth's, *time* that of its tests by theirs.
+
+With ``--calls`` the set is the one of a first red run from Python 3.12 on: by the calls that the run itself has shown.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
+import os
 import random
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from pytest_selfheal.calls import Calls
 from pytest_selfheal.judge import affected as affected_module
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.run import run_tests
@@ -68,8 +76,23 @@ def broken(source: bytes, line: int, column: int) -> bytes | None:
     return b"".join(lines)
 
 
-def measure(folder: Path, python: str, count: int, seed: int) -> list[tuple[str, int, int, int]]:
-    """(place, size of the truth, size of the set, missed) of each change."""
+def calls_of(folder: Path, python: str) -> Calls:
+    """Of a run with ``--selfheal`` of the tests, which must all pass."""
+    with tempfile.TemporaryDirectory() as name:
+        told = Path(name, "calls.json")
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "CALLS_DUMP": str(told)}
+        command = [python, "-m", "pytest", "-q", "--selfheal", "-p", "calls_dump"]
+        subprocess.run(command, cwd=folder, env=environment, capture_output=True)
+        wire = json.loads(told.read_text("utf-8"))
+    wire["groups"] = [bytes(numbers) for numbers in wire["groups"]]
+    wire["reads"] = {int(group): paths for group, paths in wire["reads"].items()}
+    calls = Calls()
+    calls.add(wire)
+    return calls
+
+
+def measure(folder: Path, python: str, count: int, seed: int, by_calls: bool) -> list[tuple[str, int, int, int, float]]:
+    """(place, size of the truth, size of the set, missed, seconds of the set by those of the truth) of each change."""
     affected_module.WORTH_MEASURING_SECONDS = 0.0  # also where the plugin would simply run all tests
     settings = Settings(sandbox="process", dir=".selfheal-benchmark", memory=8192.0)
     with Workshop(project_of(folder, python), settings) as workshop:
@@ -90,6 +113,10 @@ def measure(folder: Path, python: str, count: int, seed: int) -> list[tuple[str,
         assert coverage is not None
         known = {nodeid: entry for nodeid in stable if (entry := coverage.get(nodeid)) is not None}
         print(f"  coverage of {len(known)} tests in {time.monotonic() - started:.1f} s", flush=True)
+        if by_calls:
+            calls = calls_of(folder, python)
+            print(f"  calls of {len(calls.tests)} tests in {len(calls.groups)} groups", flush=True)
+            tests = AffectedTests(replace(workshop.project, calls=calls), workshop.pristine.top, workshop)
         places = [
             (name, line, column)
             for name in code
@@ -114,8 +141,13 @@ def measure(folder: Path, python: str, count: int, seed: int) -> list[tuple[str,
                 if missed:  # a flaky test is nobody's miss
                     again = run_tests(workshop, workspace, None)
                     missed = {n for n in missed if again.outcomes.get(n) != stable[n]}
-            found.append((f"{name}:{line}", len(truth), len(affected), len(missed)))
-            print(f"  {name}:{line}: truth {len(truth)}, set {len(affected)}, missed {sorted(missed)[:3]}", flush=True)
+            took = [sum(plain.durations.get(n, 0.0) for n in part) for part in (affected, truth)]
+            found.append((f"{name}:{line}", len(truth), len(affected), len(missed), took[0] / max(took[1], 0.01)))
+            print(
+                f"  {name}:{line}: truth {len(truth)} ({took[1]:.2f} s), set {len(affected)} ({took[0]:.2f} s), "
+                f"missed {sorted(missed)[:3]}",
+                flush=True,
+            )
         return found
 
 
@@ -125,16 +157,19 @@ def main() -> int:
     parser.add_argument("--changes", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--calls", action="store_true")
     options = parser.parse_args()
     everything = [
         result
         for folder in options.folders
-        for result in measure(folder, options.python, options.changes, options.seed)
+        for result in measure(folder, options.python, options.changes, options.seed, options.calls)
     ]
-    ratios = [size / truth for _, truth, size, _ in everything if truth]
-    missed = sum(missed for *_, missed in everything)
+    ratios = [size / truth for _, truth, size, *_ in everything if truth]
+    times = [time for _, truth, _, _, time in everything if truth]
+    missed = sum(missed for _, _, _, missed, _ in everything)
     print(
-        f"{len(everything)} changes: {missed} tests missed; size of the set by the truth, median {statistics.median(ratios):.2f}"
+        f"{len(everything)} changes: {missed} tests missed; size of the set by the truth, median {statistics.median(ratios):.2f}, "
+        f"its time {statistics.median(times):.2f}"
     )
     return 1 if missed else 0
 
