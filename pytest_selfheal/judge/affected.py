@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 WORTH_MEASURING_SECONDS = 2.0
 """Tests that take less together are simply run."""
+WORTH_REFINING_SECONDS = 15.0
+"""The same where the run has shown which functions each test calls: which lines it runs is worth less then."""
 CONSIDERED = ("passed", "xfailed", "xpassed", "skipped")
 """Outcomes of the first run that a patch could spoil."""
 STORE = "coverage.json"
@@ -129,7 +131,8 @@ class AffectedTests:
                 for nodeid, outcome in self.project.outcomes.items()
                 if outcome in CONSIDERED and self._within(nodeid, reach) and self._may_run(nodeid, suspects)
             ]
-            if sum(durations.get(nodeid, 0.0) for nodeid in wanted) < WORTH_MEASURING_SECONDS:
+            worth = WORTH_MEASURING_SECONDS if self.project.calls is None else WORTH_REFINING_SECONDS
+            if sum(durations.get(nodeid, 0.0) for nodeid in wanted) < worth:
                 return
             missing = [nodeid for nodeid in wanted if coverage.get(nodeid) is None]
             if not missing or self._stop.is_set():

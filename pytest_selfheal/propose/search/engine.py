@@ -206,7 +206,8 @@ class Engine:
             sources,
             _test_texts(harness, texts),
             wanting=_functions(harness, texts),
-            shares=shares(failing, passing, absolute),
+            # Tests that fail by what may be another cause say no more for a line than they say against it.
+            shares=shares([*failing, *(test.trace for test in harness.others)], passing, absolute),
         )
         places = suspects(
             failing,

@@ -91,7 +91,7 @@ def _urgency(context: Context) -> dict[str, float]:
     """Families that the failures ask for in their own words, and by how much their priors are raised."""
     found: dict[str, float] = {}
     words = " ".join(context.messages)
-    if context.expected_exceptions:
+    if context.expected_exceptions and _about_raising(context):
         found |= {"guard/raise": 10.0, "exception": 5.0}
     if "NoneType" in words:
         found |= {"guard/value": 4.0, "guard/return": 3.0, "guard/expression": 3.0, "condition": 2.0}
@@ -105,6 +105,16 @@ def _urgency(context: Context) -> dict[str, float]:
     if "TypeError" in words or "AttributeError" in words:
         found |= {"wrap": 2.0, "project": 2.0, "rewrap": 1.5}
     return found
+
+
+def _about_raising(context: Context) -> bool:
+    """Whether what is to be raised may be why the tests fail: not where they come to a comparison that does not hold."""
+    return any(
+        failure.expected_exception
+        or failure.exception != "AssertionError"
+        or failure.message.strip() in ("", "assert False", "assert 0")
+        for failure in context.failures
+    )
 
 
 def _places(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> list[_Place]:
