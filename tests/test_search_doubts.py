@@ -11,13 +11,14 @@ from operator_twins import check, failed, variants
 from pytest_selfheal.propose.search import observe, proposer
 from pytest_selfheal.propose.search.candidate import Candidate, Edit, apply
 from pytest_selfheal.propose.search.context import Context
-from pytest_selfheal.propose.search.generate import is_slip, slip_factor
+from pytest_selfheal.propose.search.generate import _urgency, is_slip, slip_factor
 from pytest_selfheal.propose.search.observe import Trace
 from pytest_selfheal.propose.search.operators import difference
 from pytest_selfheal.propose.search.smells import UNREAD, doubt
 from pytest_selfheal.propose.search.source import Source
 from pytest_selfheal.propose.search.spread import spread
 from pytest_selfheal.propose.search.suspects import shares, suspects
+from pytest_selfheal.types import Failure, Raised
 
 
 def trace(*lines: int) -> Trace:
@@ -78,6 +79,26 @@ def test_only_the_failing_functions_say_what_should_be_raised() -> None:
     file = "def test_one():\n    with raises(KeyError):\n        f()\ndef test_two():\n    assert f() == 1\n"
     assert Context.build([], {}, [file]).expected_exceptions == ("KeyError",)
     assert Context.build([], {}, [file], wanting=["def test_two():\n    assert f() == 1\n"]).expected_exceptions == ()
+
+
+@pytest.mark.parametrize(
+    ("exception", "message", "expected", "urgent"),
+    [
+        ("AssertionError", "assert [(1, 2)] == [(1, 2), (3, 4)]", (), False),
+        ("AssertionError", "assert False\n +  where False = same([], [1])", (), False),
+        ("AssertionError", "assert False", (), True),  # behind a call that should have raised
+        ("Failed", "DID NOT RAISE <class 'KeyError'>", ("KeyError",), True),
+        ("IndexError", "list index out of range", (), True),
+    ],
+)
+def test_what_should_be_raised_is_urgent_where_a_test_came_to_it(
+    exception: str, message: str, expected: tuple[str, ...], urgent: bool
+) -> None:
+    failure = Failure("t.py::test", "call", (Raised(exception, message),), path="t.py", expected_exception=expected)
+    text = "def test():\n    assert f(1) == [1]\n    with raises(KeyError):\n        f(3)\n"
+    context = Context.build([failure], {}, [text])
+    assert context.expected_exceptions == ("KeyError",)
+    assert ("guard/raise" in _urgency(context)) is urgent
 
 
 def test_the_tests_beside_a_failing_one_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
