@@ -131,7 +131,7 @@ class CallRecorder:
         self._opaque = False
         self._reads: set[str] = set()
         self._thread = threading.get_ident()
-        self._useless = False
+        self.useless = False
         """Tests run at the same time: nobody can tell who calls what."""
         paths = sysconfig.get_paths()
         folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
@@ -166,7 +166,7 @@ class CallRecorder:
     def _is_ours(self, code: CodeType) -> bool:
         """Whether it may be at fault: of a file of the project's, and not of its tests."""
         name = code.co_filename
-        if not name.endswith(".py") or name.startswith(self._foreign):
+        if not name.endswith(".py") or name.startswith(self._foreign) or f"-packages{os.sep}" in name:
             return False
         last = name.rpartition(os.sep)[2]
         return not last.startswith(("test_", "conftest.")) and not last.endswith("_test.py")
@@ -195,7 +195,7 @@ class CallRecorder:
                 self.calls.tests[item.nodeid] = tuple(sorted(everything))
             self._items.clear()
         _listen(None)
-        return None if self._useless else self.calls
+        return None if self.useless else self.calls
 
     # ------------------------------------------------------------------ events
 
@@ -237,7 +237,7 @@ class CallRecorder:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if not self._items or time.perf_counter() - self._begun > GROUP_SECONDS:
             self._next_group()
-            self._useless = self._useless or threading.get_ident() != self._thread
+            self.useless = self.useless or threading.get_ident() != self._thread
         self._items.append((item, (len(self.calls.groups),)))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -308,5 +308,8 @@ def _listen(recorder: CallRecorder | None) -> None:
 
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
-    if _LISTENING:
-        _LISTENING[0].heard(event, args)
+    for recorder in _LISTENING:
+        try:
+            recorder.heard(event, args)
+        except Exception:  # it would reach whoever imports, opens or starts something
+            recorder.useless = True

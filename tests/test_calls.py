@@ -242,6 +242,16 @@ def test_where_python_cannot_watch_nothing_is_claimed(tmp_path: Path, monkeypatc
 
 
 @WATCHES
+def test_a_fault_of_the_watching_reaches_nobody(tmp_path: Path) -> None:
+    files = {**FILES, "conftest.py": ""}
+    broken = "\n\ndef broken(*_):\n    raise RuntimeError('boo')\n\n\nwatching.CallRecorder._watch = broken\n"
+    example = Example({**files, "conftest.py": SHOW.format(seconds=0.0) + broken}, tmp_path)
+    result = example.run("--selfheal", "--selfheal-total-time", "1", "-p", "no:cacheprovider")
+    assert "boo" not in result.stdout + result.stderr
+    assert json.loads((tmp_path / "calls.json").read_text()) is None
+
+
+@WATCHES
 def test_beside_another_watcher_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     from pytest_selfheal import calls
 
