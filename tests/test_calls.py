@@ -242,6 +242,18 @@ def test_where_python_cannot_watch_nothing_is_claimed(tmp_path: Path, monkeypatc
 
 
 @WATCHES
+def test_code_that_a_test_compiles_is_no_module(tmp_path: Path) -> None:
+    test = (
+        "import os\n\nimport calc\n\n\ndef test_compiled(tmp_path):\n    os.chdir(tmp_path)\n    os.rmdir(tmp_path)\n"
+        "    exec(compile('def f():\\n    pass\\nf()\\n', 'made.py', 'exec'), {})\n    calc.hidden()\n\n\n"
+        "def test_after():\n    calc.double(1)\n"
+    )
+    found = seen(tmp_path, files={**FILES, "test_calc.py": test})
+    assert "hidden" not in found["import"]
+    assert [sorted(names) for names in found["tests"].values()] == [["hidden"], ["add", "double"]]
+
+
+@WATCHES
 def test_a_fault_of_the_watching_reaches_nobody(tmp_path: Path) -> None:
     files = {**FILES, "conftest.py": ""}
     broken = "\n\ndef broken(*_):\n    raise RuntimeError('boo')\n\n\nwatching.CallRecorder._watch = broken\n"

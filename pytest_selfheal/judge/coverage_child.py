@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_selfheal.calls import PROCESS_EVENTS
 from pytest_selfheal.judge import child
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 BATCH_SECONDS = 2.0
 NICE = 10
-_PROCESS_EVENTS = ("subprocess.Popen", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn")
 _FIXTURE = "\0fixture "
 
 Lines = dict[str, list[int]]
@@ -76,7 +76,7 @@ class Recorder:
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
         if not self.current:
             return
-        if event in _PROCESS_EVENTS:
+        if event in PROCESS_EVENTS:
             self.opaque = True
         elif event == "open" and isinstance(args[0], str) and args[0].endswith(".py") and args[0].startswith(self.root):
             reader = sys._getframe(1).f_code.co_filename
