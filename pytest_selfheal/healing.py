@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.models import Models
 from pytest_selfheal.project import Project
+from pytest_selfheal.remembered import Memory
+from pytest_selfheal.results import Results
 from pytest_selfheal.rounds import Rounds, Tools
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.surroundings import PytestHooks, parsing_is_quiet, progress_of, signals_interrupt
@@ -91,7 +93,7 @@ def _heal_run(
                 strategy=settings.strategy,
                 sandbox=workshop.sandbox.name,
                 stop=stop,
-                outcomes=tuple(healer.outcomes[key] for key in sorted(healer.outcomes)),
+                outcomes=healer.results.all(),
                 top=str(project.top),
                 rootdir=str(project.rootdir),
                 notes=tuple(healer.notes),
@@ -101,6 +103,7 @@ def _heal_run(
             if settings.apply or settings.review:
                 report = healer.hand_over(report)
         if config is not None:
+            healer.announce(config)
             report = ci.tell(report, config, redactor.hide)
             config.hook.pytest_selfheal_report(report=report)
         return report
@@ -123,7 +126,6 @@ class Healer:
         self.settings = workshop.settings
         self.run = run
         self.config = config
-        self.outcomes: dict[str, Outcome] = {}
         self.notes: list[str] = list(workshop.notes)
         self.test_generation: dict[str, Any] | None = None
         self.stop = threading.Event()
@@ -142,7 +144,11 @@ class Healer:
         self._failures: Sequence[Failure] = ()
         self._confirmation: Confirmation | None = None
         self._tools: dict[str, Tools] = {}
+        self._memories: dict[str, Memory] = {}
+        self._workers = 1
+        """Causes that are worked on at once."""
         self.progress = progress_of(config)
+        self.results = Results(run, self.project, self.progress)
         self._models = Models(
             self.settings,
             config,
@@ -172,6 +178,8 @@ class Healer:
         finally:
             for tools in self._tools.values():
                 tools.affected.close()
+            for memory in self._memories.values():
+                memory.save()
             self.progress.close()
         if time.monotonic() > self.deadline:
             return "time_limit"
@@ -206,6 +214,7 @@ class Healer:
         failures = self._look_first(failures)
         self._failures = failures
         self._models.warm_up()
+        self._remember(self.workshop)
         self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
         seen = Reproduction(self.workshop, failures)
         seen.look(1)
@@ -220,6 +229,10 @@ class Healer:
             if each.reason is not None:
                 self._not_reproduced(each)
         self._join_the_rest()
+
+    def _remember(self, workshop: Workshop) -> None:
+        if self.settings.strategy == "auto":
+            self._memories[str(workshop.folder)] = Memory(workshop)
 
     def _confirmed(self) -> bool:
         return self._confirmation is None or self._confirmation.holds()
@@ -240,39 +253,38 @@ class Healer:
     def _join_the_rest(self) -> None:
         """A cause that was given up before the patch of another one was found may be repaired by it."""
         reasons = ("no_candidate", "attempts_exhausted", "guarded")
-        self._join_later({key: o.diagnosis for key, o in self.outcomes.items() if o.reason in reasons})
+        self._join_later([outcome for outcome in self.results.all() if outcome.reason in reasons])
 
-    def _join_later(self, left: dict[str, Diagnosis]) -> None:
-        """Join finished causes (by id) to those whose patch repairs them too; what was written of them goes."""
-        from pytest_selfheal.record.report import write_outcome
-
-        for key in sorted(self.outcomes):
-            outcome = self.outcomes.get(key)
+    def _join_later(self, outcomes: Iterable[Outcome]) -> None:
+        """Join finished causes to those whose patch repairs them too; what was written of them goes."""
+        left = {outcome.diagnosis.id: outcome.diagnosis for outcome in outcomes}
+        for each in self.results.all():
+            key = each.diagnosis.id
+            outcome = self.results.get(key)
             others = [diagnosis for id, diagnosis in left.items() if id != key]
             if outcome is None or outcome.status != "healed" or not others or time.monotonic() > self.deadline:
                 continue
             # What is left of the time is for this: the causes' own has ended.
             merged, joined = join(outcome, others, replace(self.tools(self.workshop), deadline=self.deadline))
             for other in joined:
-                del left[other.id], self.outcomes[other.id]
+                del left[other.id]
                 self._joined.add(other.id)
-                for told in self.run.folder.glob(f"*/{other.id}-*"):
-                    told.unlink()
+                self.results.take_back(other.id)
             if joined:
-                self.outcomes[key] = write_outcome(self.run, merged, self.project)
+                merged = self.results.write(merged)
                 if key in left:
                     left[key] = merged.diagnosis
 
     def _not_reproduced(self, seen: Reproduced) -> None:
         [diagnosis] = self._diagnose([seen.failure], self.workshop)
         if seen.reason == "not_reproduced" and (why := missing_service(seen.failure)):
-            self._finish(closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}."))
+            self.results.finish(closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}."))
             return
-        self._finish(closed(diagnosis, seen.reason or "not_reproduced", _sentence(seen.words)))
+        self.results.finish(closed(diagnosis, seen.reason or "not_reproduced", _sentence(seen.words)))
 
     def _second_wave(self) -> None:
         """A module that collects again may show failures that nobody could see before."""
-        for outcome in list(self.outcomes.values()):
+        for outcome in self.results.all():
             if outcome.status != "healed" or outcome.verdict is None or outcome.patch is None:
                 continue
             new = [failure for failure in outcome.verdict.new_failures if failure.phase != "collect"]
@@ -285,6 +297,7 @@ class Healer:
                     outcomes={**self.project.outcomes, **{f.nodeid: "failed" for f in new}},
                     calls=None,  # they were seen in the code as it was before the first patch
                 )
+                self._remember(workshop)
                 seen = reproduce(workshop, new)
                 diagnoses = self._diagnose([each.failure for each in seen if each.reason is None], workshop)
                 for each in seen:
@@ -294,41 +307,28 @@ class Healer:
 
     def _check_together(self) -> None:
         """``all.patch`` is a claim of its own: verify the healed patches as a whole, and drop what does not go with the rest."""
-        from pytest_selfheal.record.report import write_outcome
-
         together = Together(self.tools(self.workshop), self.run.event, self.progress.note, self.deadline)
-        broken, apart = together.look(self._healed())
+        broken, apart = together.look(self.results.healed())
         if broken or apart:
             # Patches that do not go together may be repairs of one cause, found from two sides.
-            known = len(self.outcomes)
-            self._join_later({outcome.diagnosis.id: outcome.diagnosis for outcome in self._whole()})
-            if len(self.outcomes) < known:
-                broken, _ = together.look(self._healed())
-        for outcome in together.withdrawn(self._whole()) if broken else ():
-            id = outcome.diagnosis.id
-            for told in self.run.folder.glob(f"*/{id}-*"):
-                told.unlink()
-            self.outcomes[id] = write_outcome(self.run, outcome, self.project)
+            known = len(self.results)
+            self._join_later(self.results.whole())
+            if len(self.results) < known:
+                broken, _ = together.look(self.results.healed())
+        for outcome in together.withdrawn(self.results.whole()) if broken else ():
+            self.results.take_back(outcome.diagnosis.id)
+            self.results.write(outcome)
         # A patch of the second wave stands on another one, so that neither can be withdrawn alone.
         if (
             broken
-            and any(outcome.includes for outcome in self._healed())
-            and (left := together.look(self._healed())[0])
+            and any(outcome.includes for outcome in self.results.healed())
+            and (left := together.look(self.results.healed())[0])
         ):
             self.notes.append(
                 f"Applied together, the patches do not hold: {left[0]}"
                 + (f" and {len(left) - 1} more fail" if len(left) > 1 else " fails")
                 + ". Apply them one by one and run the tests after each."
             )
-
-    def _healed(self) -> list[Outcome]:
-        return [self.outcomes[id] for id in sorted(self.outcomes) if self.outcomes[id].status == "healed"]
-
-    def _whole(self) -> list[Outcome]:
-        """Healed causes whose patch stands on no other one's."""
-        healed = self._healed()
-        bases = {id for outcome in healed for id in outcome.includes}
-        return [outcome for outcome in healed if not outcome.includes and outcome.diagnosis.id not in bases]
 
     def _generate_tests(self) -> None:
         from pytest_selfheal.testgen import generate
@@ -337,10 +337,10 @@ class Healer:
             self.notes.append("No tests were generated: the time of this run was used up (--selfheal-total-time).")
             return
         self.progress.note("generating tests")
-        result = generate(self.workshop, tuple(self.outcomes.values()), self.run, self._models.asker())
+        result = generate(self.workshop, self.results.all(), self.run, self._models.asker())
         self.test_generation = result.summary
         for outcome in result.outcomes:
-            self.outcomes[outcome.diagnosis.id] = outcome
+            self.results.put(outcome)
 
     # ------------------------------------------------------------------ one cause
 
@@ -367,10 +367,17 @@ class Healer:
         return found
 
     def _heal_all(self, diagnoses: Sequence[Diagnosis], workshop: Workshop, base: Outcome | None = None) -> None:
-        workers = min(self.settings.worker_count, max(1, len(diagnoses)))
+        """First what an earlier run has repaired: that needs no search, and it often repairs the other causes as well."""
+        self._open = {diagnosis.id: diagnosis for diagnosis in diagnoses}
+        memory = self._memories.get(str(workshop.folder))
+        known = [diagnosis for diagnosis in diagnoses if memory is not None and memory.proposer(diagnosis) is not None]
+        for wave in (known, [diagnosis for diagnosis in diagnoses if diagnosis not in known]):
+            self._heal_side_by_side(wave, workshop, base)
+
+    def _heal_side_by_side(self, diagnoses: Sequence[Diagnosis], workshop: Workshop, base: Outcome | None) -> None:
+        self._workers = min(self.settings.worker_count, max(1, len(diagnoses)))
         # The work is done in child processes; a thread for each cause only waits for them.
-        with concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="selfheal") as pool:
-            self._open = {diagnosis.id: diagnosis for diagnosis in diagnoses}
+        with concurrent.futures.ThreadPoolExecutor(self._workers, thread_name_prefix="selfheal") as pool:
             ordered = sorted(diagnoses, key=self._turn)
             futures = [pool.submit(self._heal_one, diagnosis, workshop, base) for diagnosis in ordered]
             try:
@@ -408,8 +415,14 @@ class Healer:
                 words = f"{stub} is a stub that was never written; writing it needs a model: add --selfheal-model NAME."
                 return closed(diagnosis, "no_candidate", words)
             proposers = self._models.proposers(workshop, diagnosis, stub is not None)
+            memory = self._memories.get(str(workshop.folder))
+            if memory is not None and (known := memory.proposer(diagnosis)) is not None:
+                proposers.insert(0, known)
             rounds = self._rounds[diagnosis.id] = Rounds(self.tools(workshop), diagnosis, proposers)
-            return self._triage.after(rounds.run(), workshop)
+            outcome = rounds.run()
+            if memory is not None:
+                memory.learn(diagnosis, outcome)
+            return self._triage.after(outcome, workshop)
         except SelfhealError:
             raise  # the disk, the sandbox: it concerns every cause
         except Exception as error:  # a fault of ours in one cause must not cost the others
@@ -427,7 +440,7 @@ class Healer:
         if time.monotonic() > self.last_call and self._confirmed():
             with self._joining:
                 self._open.pop(diagnosis.id, None)
-            self._finish(closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
+            self.results.finish(closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
             return
         self.progress.update(diagnosis, "diagnosing")
         outcome = self._work_on(diagnosis, workshop)
@@ -447,28 +460,24 @@ class Healer:
                     self.progress.start(self._number - len(self._joined))
         if base is not None and outcome.patch is not None:
             outcome = _on_top_of(outcome, base)
-        self._finish(outcome)
-
-    def _finish(self, outcome: Outcome) -> None:
-        from pytest_selfheal.record.report import write_outcome
-
-        outcome = write_outcome(self.run, outcome, self.project)
-        with self._lock:
-            self.outcomes[outcome.diagnosis.id] = outcome
-        self.progress.done(outcome)
-        if outcome.status == "healed" and self.config is not None and outcome.patch and outcome.verdict:
-            self.config.hook.pytest_selfheal_healed(
-                failure=outcome.diagnosis.failure, patch=outcome.patch, verdict=outcome.verdict
-            )
+        self.results.finish(outcome)
 
     def _interrupt(self) -> None:
-        told = [*self.diagnoses, *(outcome.diagnosis for outcome in self.outcomes.values())]
+        told = [*self.diagnoses, *(outcome.diagnosis for outcome in self.results.all())]
         known = {nodeid for diagnosis in told for nodeid in diagnosis.nodeids}
         # What was gone at the first sighting is told at the end of the first wave.
         left = self._diagnose([f for f in self._failures if f.nodeid not in known], self.workshop)
         for diagnosis in (*self.diagnoses, *left):
-            if diagnosis.id not in self.outcomes and diagnosis.id not in self._joined:
-                self._finish(closed(diagnosis, "interrupted", "The run was interrupted before this failure was done."))
+            if diagnosis.id not in self.results and diagnosis.id not in self._joined:
+                words = "The run was interrupted before this failure was done."
+                self.results.finish(closed(diagnosis, "interrupted", words))
+
+    def announce(self, config: Any) -> None:
+        """Tell other plugins of each healed cause, now that none of the patches can be withdrawn any more."""
+        for outcome in self.results.healed():
+            config.hook.pytest_selfheal_healed(
+                failure=outcome.diagnosis.failure, patch=outcome.patch, verdict=outcome.verdict
+            )
 
     def tools(self, workshop: Workshop) -> Tools:
         with self._lock:
@@ -491,7 +500,7 @@ class Healer:
 
     def _cores(self, workshop: Workshop) -> int:
         """Cores for each of the causes that are worked on."""
-        busy = max(1, min(len(self._open), self.settings.worker_count))
+        busy = max(1, min(len(self._open), self._workers))
         return max(1, (os.cpu_count() or 1) // busy) if workshop.sandbox.apart else 1
 
     # ------------------------------------------------------------------ consent

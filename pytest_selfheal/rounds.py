@@ -16,6 +16,7 @@ from pytest_selfheal.judge.verify import verify
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.neighbours.probe import tried_elsewhere
 from pytest_selfheal.propose import Proposal, Proposer
+from pytest_selfheal.remembered import Remembered
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import (
     Alternative,
@@ -90,6 +91,8 @@ class Rounds:
     """Set when the patch of another cause turned out to repair this one as well: what is left to do here is not done."""
     settled: bool = False
     """A patch verified, and no critic says that the intent is not met."""
+    remembering: bool = False
+    """What is proposed was found by an earlier run."""
     last_words: GaveUp | None = None
     held_back: frozenset[str] = frozenset()
     """Failing cases that the proposer at work does not see."""
@@ -123,6 +126,9 @@ class Rounds:
         return ended
 
     def _ask(self, proposer: Proposer) -> tuple[StopReason, str] | None:
+        self.remembering = proposer.name == Remembered.name
+        if self.remembering:
+            return self._pull(proposer, self.diagnosis)
         if proposer.name != "search":
             return self._pull(proposer, self.diagnosis) if self.tools.confirmed() else UNCONFIRMED
         shown, self.held_back = hold_back(self.diagnosis)
@@ -213,7 +219,11 @@ class Rounds:
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
 
     def _verify_ahead(self, patch: Patch, stop: threading.Event) -> Verdict | None:
-        if not self.tools.confirmed() or review(patch, self.diagnosis, self.tools.settings).reason:
+        # A search takes the other core; beside a patch that is known already, the sightings have it for themselves.
+        if (
+            not (self.remembering or self.tools.confirmed())
+            or review(patch, self.diagnosis, self.tools.settings).reason
+        ):
             return None
         affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
         return verify(self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline, stop=stop)

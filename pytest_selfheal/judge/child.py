@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_selfheal.judge import fence
+from pytest_selfheal.judge import bytecode, fence
 from pytest_selfheal.judge.assertions import Counter
 from pytest_selfheal.judge.control import Control, Integrity
 from pytest_selfheal.judge.limits import apply_limits, die_with_parent
@@ -191,6 +191,14 @@ _FDS: list[int] = []
 def channel_fds() -> tuple[int, ...]:
     """Descriptors of the result channel, which a fork that runs somebody's code has to close first."""
     return tuple(_FDS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    # Other plugins are imported by now; what they are is not part of the copy.
+    setup = prepared()
+    if setup["keep_bytecode"]:
+        bytecode.keep(setup["copy"])
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -78,7 +78,7 @@ def child_environment(settings: Settings, base: Mapping[str, str] | None = None)
     """The environment for tests: ``base`` (this process's own by default) without credentials and outer runners' traces.
 
     Names that match ``selfheal_pass_env`` stay whatever they look like. Bytecode is never written: a stale ``.pyc``
-    would run the code before the patch.
+    would run the code before the patch (but see :mod:`pytest_selfheal.judge.bytecode`).
     """
     base = os.environ if base is None else base
     kept = {

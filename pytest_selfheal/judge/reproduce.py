@@ -71,7 +71,13 @@ class Reproduction:
     def _look_once(self) -> None:
         workshop, pending = self._workshop, self._pending
         run = run_tests(
-            workshop, workshop.pristine, pending, tmp=workshop.shared_tmp, arguments=COUNTING, watched=pending
+            workshop,
+            workshop.pristine,
+            pending,
+            tmp=workshop.shared_tmp,
+            arguments=COUNTING,
+            watched=pending,
+            keep_bytecode=not self._sightings,
         )
         for nodeid, count in run.assertions.items():
             workshop.assertions[nodeid] = min(count, workshop.assertions.get(nodeid, count))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_selfheal.judge import child, start
+from pytest_selfheal.judge import bytecode, child, start
 from pytest_selfheal.judge.process import launch
 from pytest_selfheal.session import Outcomes
 from pytest_selfheal.types import Failure
@@ -69,6 +69,7 @@ def run_tests(
     tmp: Path | None = None,
     control: Iterable[str] = (),
     watched: Iterable[str] = (),
+    keep_bytecode: bool = False,
 ) -> ChildRun:
     """Run ``nodeids`` (relative to rootdir; a file stands for all its tests; ``None``: all tests) in ``workspace``.
 
@@ -79,6 +80,7 @@ def run_tests(
     writes in the user's tree. ``control``: tests that are made to fail behind their last line, so that a forged pass
     shows; one that ran that far counts as passed. ``watched``: tests whose code is
     compared with their source and with what was collected, and of which it is noted who traces them.
+    ``keep_bytecode``: leave what it compiles in the workspace, for those that are copied from it.
     """
     project, settings = workshop.project, workshop.settings
     control = list(control)
@@ -97,6 +99,7 @@ def run_tests(
         "token": token,
         "control": list(control),
         "watched": list(watched),
+        "keep_bytecode": keep_bytecode,
         "original": str(project.top),
         "copy": str(workspace.seen_top),
         "test_timeout": test_timeout,
@@ -141,6 +144,8 @@ def run_tests(
     for nodeid, phase in listener.stage.items():
         if run.finished and phase != "teardown" and not run.tampered:
             run.tampered = f"{nodeid} was never torn down"
+    if keep_bytecode and workspace.seen_top == workspace.top:
+        bytecode.forget_rewritten(workspace.top)  # a copy of this workspace is another folder
     if workspace is workshop.pristine:
         workshop.usual.update(run.altered)
     workshop.release(box)

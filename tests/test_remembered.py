@@ -1,0 +1,159 @@
+"""The same failures in the same code are not searched twice, and what is remembered is judged like anything else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from healing_helpers import heal
+from project_helpers import workshop_at
+
+from pytest_selfheal.remembered import WORDS, Memory, Remembered, digest_of_tree
+from pytest_selfheal.types import Diagnosis, Outcome
+
+FILES = {
+    "calc.py": "def low(x, limit):\n    return x <= limit\n\n\ndef high(x, limit):\n    return x > limit\n",
+    "data.txt": "3\n",
+    "test_calc.py": (
+        "from calc import low\n\n\n"
+        "def test_low():\n    assert low(1, 2)\n    assert low(-1, 2)\n    assert not low(2, 2)\n    assert not low(3, 2)\n"
+    ),
+}
+
+
+def healed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:
+    report = heal(folder, monkeypatch, FILES, None)
+    [outcome] = report.outcomes
+    assert outcome.status == "healed", outcome.words
+    return outcome
+
+
+def is_searched(outcome: Outcome) -> bool:
+    assert outcome.patch is not None
+    assert (WORDS in outcome.patch.note) == (outcome.candidates_tried == 0)
+    return outcome.candidates_tried > 0
+
+
+def store_of(folder: Path) -> Path:
+    return folder / ".selfheal" / "found.json"
+
+
+def test_the_second_run_proposes_what_the_first_one_found_and_verifies_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = (healed(tmp_path, monkeypatch) for _ in range(3))
+    assert is_searched(first)
+    for again in (second, third):
+        assert not is_searched(again)
+        assert first.patch is not None
+        assert first.verdict is not None
+        assert again.patch is not None
+        assert again.verdict is not None
+        assert again.patch.note.count(WORDS) == 1
+        assert (again.diff, again.confidence) == (first.diff, first.confidence)
+        assert again.patch.alternatives == first.patch.alternatives
+        assert again.patch.changes == first.patch.changes
+        assert again.verdict.repeats == first.verdict.repeats > 1
+        assert again.verdict.seconds > 0
+
+
+def test_a_remembered_patch_that_does_not_hold_is_refused_and_a_search_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    healed(tmp_path, monkeypatch)
+    data = json.loads(store_of(tmp_path).read_text())
+    [entry] = data["found"].values()
+    start = FILES["calc.py"].index("<=")
+    entry["edits"] = [["calc.py", start, start + 2, b64encode(b"==").decode()]]
+    store_of(tmp_path).write_text(json.dumps(data))
+    outcome = healed(tmp_path, monkeypatch)
+    assert [attempt.verdict for attempt in outcome.attempts] == ["still_failing", "healed"]
+    assert "x == limit" in outcome.attempts[0].diff
+    assert outcome.candidates_tried > 0
+    assert not is_searched(healed(tmp_path, monkeypatch))
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Diagnosis]:
+    """A project in which something was found, and the failure."""
+    folder = tmp_path_factory.mktemp("known")
+    with pytest.MonkeyPatch.context() as patching:
+        return folder, healed(folder, patching).diagnosis
+
+
+def memory_of(folder: Path, diagnosis: Diagnosis, **facts: bool) -> Remembered | None:
+    with workshop_at(folder, **facts) as workshop:
+        return Memory(workshop).proposer(diagnosis)
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("calc.py", "# one more line\n"),
+        ("test_calc.py", "\n\ndef test_more():\n    assert low(0, 2)\n"),
+        ("data.txt", "4\n"),
+        ("new.txt", ""),
+    ],
+)
+def test_a_change_anywhere_in_the_project_makes_it_a_search(
+    known: tuple[Path, Diagnosis], tmp_path: Path, name: str, more: str
+) -> None:
+    folder = shutil.copytree(known[0], tmp_path / "known", symlinks=True)
+    assert memory_of(folder, known[1]) is not None
+    with (folder / name).open("a") as file:
+        file.write(more)
+    assert memory_of(folder, known[1]) is None
+
+
+def test_another_failure_of_the_same_tests_makes_it_a_search(known: tuple[Path, Diagnosis]) -> None:
+    folder, diagnosis = known
+    other = replace(diagnosis.failure, chain=(replace(diagnosis.failure.chain[0], message="something else"),))
+    assert memory_of(folder, replace(diagnosis, failures=(other,))) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace('"format":1', '"format":0'),
+        lambda text: text.replace('"edits":[[', '"edits":[[1,'),
+        lambda text: text.replace("calc.py", "gone.py"),
+        lambda text: text.replace('"confidence":"', '"confidence":"very '),
+        lambda text: json.dumps({"format": 1, "found": dict.fromkeys(json.loads(text)["found"])}),
+        lambda text: "[]",
+    ],
+)
+def test_a_damaged_memory_is_none(known: tuple[Path, Diagnosis], tmp_path: Path, damage: Callable[[str], str]) -> None:
+    folder = shutil.copytree(known[0], tmp_path / "known")
+    assert memory_of(folder, known[1]) is not None
+    before = store_of(folder).read_text()
+    store_of(folder).write_text(damage(before))
+    assert store_of(folder).read_text() != before
+    assert memory_of(folder, known[1]) is None
+
+
+def test_what_came_with_the_project_is_not_remembered(known: tuple[Path, Diagnosis], tmp_path: Path) -> None:
+    folder = shutil.copytree(known[0], tmp_path / "known", symlinks=True)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    assert memory_of(folder, known[1], git=True) is not None
+    subprocess.run(["git", "add", "-f", ".selfheal/found.json"], cwd=folder, check=True)
+    assert memory_of(folder, known[1], git=True) is None
+
+
+def test_bytecode_is_no_part_of_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("A = 1\n")
+    (tmp_path / "link").symlink_to("a.py")
+    before = digest_of_tree(tmp_path)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.cpython-313.pyc").write_bytes(b"0")
+    assert digest_of_tree(tmp_path) == before
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("b.py")
+    assert digest_of_tree(tmp_path) != before
