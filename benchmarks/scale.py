@@ -19,6 +19,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -172,6 +173,7 @@ def seeded(folder: Path, python: str, seed: int) -> tuple[Path, bytes]:
 
 
 def compare(folder: Path, which: tuple[str, ...], python: str = "") -> None:
+    shutil.rmtree(folder / ".selfheal", ignore_errors=True)  # nothing is known of an earlier run
     run(folder, python=python)  # bytecode and file cache
     plain, memory = run(folder, python=python)
     print(f"plain run: {plain:.1f} s, {memory:.0f} MiB", flush=True)

@@ -6,6 +6,7 @@ what a person, or a model, should read, and to what a replacement should leave a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ class Definition:
     last: int
 
 
+@functools.lru_cache(maxsize=32)
 def definitions(text: str) -> tuple[Definition, ...]:
     """All of them in source order, outer before inner. Raises :class:`NotParsed`."""
     import libcst

@@ -22,6 +22,7 @@ from pytest_selfheal.judge.reproduce import Confirmation, Reproduced, Reproducti
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.models import Models
+from pytest_selfheal.preparation import Preparation
 from pytest_selfheal.project import Project
 from pytest_selfheal.remembered import Memory
 from pytest_selfheal.results import Results
@@ -215,9 +216,11 @@ class Healer:
         self._failures = failures
         self._models.warm_up()
         self._remember(self.workshop)
+        preparing = Preparation(self.workshop, self.tools(self.workshop).affected, self._triage, failures)
         self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
         seen = Reproduction(self.workshop, failures)
         seen.look(1)
+        preparing.wait()
         self._confirmation = Confirmation(seen, self.settings.repeats - 1, self.workshop)
         self._search(self._confirmation.first)
         found = self._confirmation.result()
@@ -240,14 +243,17 @@ class Healer:
     def _search(self, failures: Sequence[Failure]) -> None:
         self._number = 0
         self.diagnoses = self._diagnose(failures, self.workshop)
-        self.last_call = self.deadline
+        tools = self.tools(self.workshop)
+        tools.deadline = self.last_call = self.deadline
         if len(self.diagnoses) > 1:
-            self.last_call -= min(RESERVED_SHARE * self.settings.total_time, RESERVED_SECONDS)
+            tools.deadline = self.last_call = self.deadline - min(
+                RESERVED_SHARE * self.settings.total_time, RESERVED_SECONDS
+            )
         self.progress.start(self._number)
         self._models.announce(len(self.diagnoses))
         suspects = [suspect.path for diagnosis in self.diagnoses for suspect in diagnosis.suspects]
         if suspects:
-            self.tools(self.workshop).affected.measure(suspects)
+            tools.affected.measure(suspects)
         self._heal_all(self.diagnoses, self.workshop)
 
     def _join_the_rest(self) -> None:
@@ -418,7 +424,9 @@ class Healer:
             memory = self._memories.get(str(workshop.folder))
             if memory is not None and (known := memory.proposer(diagnosis)) is not None:
                 proposers.insert(0, known)
-            rounds = self._rounds[diagnosis.id] = Rounds(self.tools(workshop), diagnosis, proposers)
+            rounds = self._rounds[diagnosis.id] = Rounds(
+                self.tools(workshop), diagnosis, proposers, lambda: self._others(diagnosis)
+            )
             outcome = rounds.run()
             if memory is not None:
                 memory.learn(diagnosis, outcome)
@@ -433,6 +441,10 @@ class Healer:
                 f"self-heal stopped working on it by a fault of its own ({type(error).__name__}: {str(error)[:200]})."
             )
             return closed(diagnosis, "infrastructure", words)
+
+    def _others(self, diagnosis: Diagnosis) -> list[Diagnosis]:
+        """Open causes beside one that is worked on."""
+        return [other for other in list(self._open.values()) if other.id != diagnosis.id]
 
     def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None) -> None:
         if self.stop.is_set() or diagnosis.id not in self._open:

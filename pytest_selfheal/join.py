@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.guard import review
+from pytest_selfheal.judge.along import comes_into_question
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.verify import verify
 from pytest_selfheal.rounds import Tools
@@ -27,11 +28,14 @@ def join(healed: Outcome, others: Iterable[Diagnosis], tools: Tools) -> tuple[Ou
     """
     if healed.patch is None or healed.verdict is None:
         return healed, ()
-    asked = [other for other in others if _comes_into_question(other, healed.patch.paths, tools)]
+    asked = [other for other in others if comes_into_question(other, healed.patch.paths, tools.affected)]
     if not asked:
         return healed, ()
     try:
-        best, joined = healed.patch, _repaired(healed.patch, asked, tools)
+        # Some were run along when the patch was verified.
+        verified = tuple(other for other in asked if other.id in healed.verdict.repaired)
+        left = [other for other in asked if other.id not in healed.verdict.asked]
+        best, joined = healed.patch, (*verified, *(_repaired(healed.patch, left, tools) if left else ()))
         for patch in _alternatives(healed.patch):
             if len(joined) == len(asked):
                 break
@@ -40,15 +44,11 @@ def join(healed: Outcome, others: Iterable[Diagnosis], tools: Tools) -> tuple[Ou
                 best, joined = patch, also
         if not joined:
             return healed, ()
+        if best is healed.patch and joined == verified:
+            return _taken_along(healed, joined, tools)
         return _verified(healed, best, joined, tools)
     except SelfhealError:
         return healed, ()  # the patch stands as it was verified; the others are worked on by themselves
-
-
-def _comes_into_question(other: Diagnosis, changed: tuple[str, ...], tools: Tools) -> bool:
-    if other.kind == "timeout" or any(failure.phase == "collect" for failure in other.failures):
-        return False
-    return tools.affected.may_reach(changed, other.nodeids)
 
 
 def _alternatives(patch: Patch) -> Iterator[Patch]:
@@ -74,14 +74,34 @@ def _repaired(patch: Patch, others: Sequence[Diagnosis], tools: Tools) -> tuple[
     return tuple(other for other in others if all(run.outcomes.get(n) == "passed" for n in other.nodeids))
 
 
+def _together(healed: Outcome, joined: Sequence[Diagnosis]) -> Diagnosis:
+    failures = [failure for other in joined for failure in other.failures]
+    return replace(healed.diagnosis, failures=(*healed.diagnosis.failures, *failures))
+
+
+def _taken_along(healed: Outcome, joined: tuple[Diagnosis, ...], tools: Tools) -> tuple[Outcome, tuple[Diagnosis, ...]]:
+    """The outcome with causes that were verified when it was: only the guards have not seen their tests yet."""
+    assert healed.patch is not None
+    assert healed.verdict is not None
+    together = _together(healed, joined)
+    checked = review(healed.patch, together, tools.settings)
+    if checked.reason or tools.hooks.guard(healed.patch, together):
+        return healed, ()
+    passing = dict.fromkeys((*healed.verdict.failing_now_pass, *(n for other in joined for n in other.nodeids)))
+    return healed.but(
+        diagnosis=together,
+        verdict=replace(healed.verdict, failing_now_pass=tuple(passing), guards=checked.passed),
+        confidence="low" if checked.caution else healed.confidence,
+    ), joined
+
+
 def _verified(
     healed: Outcome, patch: Patch, joined: tuple[Diagnosis, ...], tools: Tools
 ) -> tuple[Outcome, tuple[Diagnosis, ...]]:
     from pytest_selfheal.record.patch import make_diff
 
     assert healed.verdict is not None
-    failures = [failure for other in joined for failure in other.failures]
-    together = replace(healed.diagnosis, failures=(*healed.diagnosis.failures, *failures))
+    together = _together(healed, joined)
     checked = review(patch, together, tools.settings)
     if checked.reason or tools.hooks.guard(patch, together):
         return healed, ()

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_selfheal.ahead import Ahead
-from pytest_selfheal.guard import review
+from pytest_selfheal.guard import Review, review
 from pytest_selfheal.heldback import MAX_MISSES, hold_back, is_miss, weighed
 from pytest_selfheal.judge.affected import AffectedTests
+from pytest_selfheal.judge.along import comes_into_question, quick
 from pytest_selfheal.judge.verify import verify
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.neighbours.probe import tried_elsewhere
@@ -23,6 +24,7 @@ from pytest_selfheal.types import (
     Attempt,
     Confidence,
     Diagnosis,
+    FileChange,
     GaveUp,
     Likely,
     Outcome,
@@ -80,6 +82,8 @@ class Rounds:
     tools: Tools
     diagnosis: Diagnosis
     proposers: Sequence[Proposer]
+    others: Callable[[], Sequence[Diagnosis]] = tuple
+    """Other causes that are open now."""
     history: list[Attempt] = field(default_factory=list)
     evidence: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
@@ -102,6 +106,7 @@ class Rounds:
     def run(self) -> Outcome:
         started = time.monotonic()
         self._ahead = Ahead(self._verify_ahead)
+        self._reviews: dict[tuple[FileChange, ...], Review] = {}
         self.deadline = min(self.tools.deadline, started + self.tools.settings.time_limit)
         reason, words = self._ask_everyone()
         outcome = self._outcome(reason, words)
@@ -191,42 +196,50 @@ class Rounds:
         if all(change.before == change.after for change in patch.changes):
             return self._attempt(patch, "duplicate", "the proposal changes nothing", started)
         self.tools.progress(self.diagnosis.id, f"checking {patch.description}")
-        checked = review(patch, self.diagnosis, self.tools.settings)
+        checked = self._review(patch)
         refusal = checked.reason or self.tools.hooks.guard(patch, self.diagnosis)
         if refusal:
             refused = self._attempt(patch, "guarded", refusal, started)
             return replace(refused, refused_by=checked.refused_by or "another plugin")
-        affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
         self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
-        verdict = self._ahead.take(patch) or verify(
-            self.tools.workshop,
-            patch,
-            self.diagnosis,
-            affected,
-            deadline=self.deadline,
-            cores=self.tools.cores(),
-            stop=self.dropped,
-        )
+        verdict = self._ahead.take(patch) or self._verify(patch, self.tools.cores(), self.dropped)
         verdict = replace(verdict, guards=checked.passed)
         if patch.proposer == "search":
             self.misses += is_miss(verdict, self.held_back)
             verdict = weighed(verdict, self.held_back, self.misses) if verdict.kind == "healed" else verdict
         elif verdict.kind == "healed" and not checked.caution:
             left = max(1.0, self.deadline - time.monotonic())
+            affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
             verdict = tried_elsewhere(self.tools.workshop, patch, verdict, affected.nodeids, left)
         if checked.caution and verdict.kind == "healed":
             verdict = replace(verdict, confidence="low", reason=f"{verdict.reason}; {checked.caution}")
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
 
     def _verify_ahead(self, patch: Patch, stop: threading.Event) -> Verdict | None:
-        # A search takes the other core; beside a patch that is known already, the sightings have it for themselves.
-        if (
-            not (self.remembering or self.tools.confirmed())
-            or review(patch, self.diagnosis, self.tools.settings).reason
-        ):
+        # A search takes the other core; beside a patch that is known already, it is free.
+        if not (self.remembering or self.tools.confirmed()) or self._review(patch).reason:
             return None
-        affected = self.tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
-        return verify(self.tools.workshop, patch, self.diagnosis, affected, deadline=self.deadline, stop=stop)
+        return self._verify(patch, self.tools.cores() if self.remembering else 1, stop)
+
+    def _verify(self, patch: Patch, cores: int, stop: threading.Event) -> Verdict:
+        tools = self.tools
+        others = [other for other in self.others() if comes_into_question(other, patch.paths, tools.affected)]
+        return verify(
+            tools.workshop,
+            patch,
+            self.diagnosis,
+            tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes),
+            deadline=self.deadline,
+            cores=cores,
+            stop=stop,
+            along=quick(others, tools.workshop.project.durations),
+        )
+
+    def _review(self, patch: Patch) -> Review:
+        """The guards' review; that of what was likely is known when it is proposed."""
+        if patch.changes not in self._reviews:
+            self._reviews[patch.changes] = review(patch, self.diagnosis, self.tools.settings)
+        return self._reviews[patch.changes]
 
     def _good_enough(self, attempt: Attempt) -> bool:
         """Whether to stop here: always, unless a critic says that the intent is not met and another round is left."""

@@ -360,6 +360,10 @@ class Verdict:
     """Names of the guards that looked at the patch and let it pass."""
     sandbox: str = "process"
     seconds: float = 0.0
+    asked: tuple[str, ...] = ()
+    """Ids of other causes whose tests were run along."""
+    repaired: tuple[str, ...] = ()
+    """Those of them whose tests passed each time, as the failing ones did."""
 
 
 @dataclass(frozen=True)

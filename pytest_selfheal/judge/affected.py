@@ -94,6 +94,10 @@ class AffectedTests:
         scope = f"{by} of {names}: {len(kept)} of the {len(within)} tests that can import it"
         return Affected(kept, scope + (f" ({unmeasured} of them not measured yet)" if unmeasured else ""))
 
+    def read(self) -> None:
+        """Read what imports what, and what was measured before, so that nobody has to wait for it later."""
+        self._maps()
+
     def may_reach(self, paths: Iterable[str], nodeids: Iterable[str]) -> bool:
         """Whether each of these tests can import, or reach otherwise, one of the files."""
         reach = self._maps()[0].reach(paths)

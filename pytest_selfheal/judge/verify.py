@@ -3,6 +3,7 @@ tests as often as they were seen to fail, and every affected test still does wha
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import threading
 import time
@@ -30,6 +31,10 @@ NOTICING = 4
 """Tests that are remembered for having noticed a bad patch."""
 
 
+LANES = 2
+"""Runs of one patch that go side by side where there are cores for them."""
+
+
 class Affected:
     """Tests to re-run beside the failing ones, and why these."""
 
@@ -49,10 +54,12 @@ def verify(
     deadline: float | None = None,
     cores: int = 1,
     stop: threading.Event | None = None,
+    along: Sequence[Diagnosis] = (),
 ) -> Verdict:
     """Judge one patch. ``deadline`` is a ``time.monotonic()`` value after which the verdict is an error, not a guess.
 
-    ``cores``: so many children may run tests at once. Once ``stop`` is set, the verdict says nothing.
+    ``cores``: so many children may run tests at once. Once ``stop`` is set, the verdict says nothing. ``along``: other
+    causes whose tests are run as well; the verdict says which of them the patch repairs, and does not depend on it.
     """
     from pytest_selfheal.record.patch import make_diff
 
@@ -65,6 +72,7 @@ def verify(
         foreign = patch.proposer != "search"
         trial = Trial(workshop, workspace, diagnosis, affected, started, deadline, foreign, stop)
         trial.cores, trial.copies = cores, lambda: workshop.fresh(patch.changes)
+        trial.along = trial.asked = tuple(along)
         verdict = trial.judge()
         # The engine has asked the docstrings itself.
         if foreign and verdict.kind == "healed" and (name := broken_promise(workshop, workspace, patch.changes)):
@@ -103,6 +111,12 @@ class Trial:
         self.affected = affected
         self.started = started
         self.deadline = deadline
+        self.asked: tuple[Diagnosis, ...] = ()
+        """Other causes whose tests are run along …"""
+        self.along: tuple[Diagnosis, ...] = ()
+        """… and those of them whose tests have passed each time so far."""
+        self.others: list[tuple[str, ...]] = []
+        """The passing tests of each run."""
         self.cores = 1
         self.copies: Callable[[], Workspace] | None = None
         """Makes another copy with the patch in it."""
@@ -115,28 +129,36 @@ class Trial:
     def judge(self) -> Verdict:
         repeats = self.workshop.settings.repeats
         affected_pass = 0
-        for repeat in range(repeats):
-            # The second run takes the affected tests along: they cost no start of their own. What noticed a bad patch
-            # of this run notices the next one like it soonest, so it goes first.
-            others = self.affected.nodeids if repeat == 1 or repeats == 1 else self._noticing() if repeat == 0 else ()
-            # The last run is a control as well: passing tests must fail at their end when made to.
-            last = repeat == repeats - 1
-            run = self._run((*self.failing, *others), control=self._controllable() if last else ())
-            if bad := self._untrustworthy(run):
-                return bad
-            self.assertions.update(run.assertions)
-            if bad := self._failing_still_fail(run, repeat):
-                return bad
-            if others:
-                if bad := self._regressed(run, others):
+        # The second run takes the affected tests along: they cost no start of their own. What noticed a bad patch
+        # of this run notices the next one like it soonest, so it goes first.
+        first = [self._noticing(), self.affected.nodeids] if repeats > 1 else [self.affected.nodeids]
+        self.others = [*first, *[()] * (repeats - len(first))]
+        with contextlib.ExitStack() as stack:
+            runs = self._lanes(repeats, stack) if self._has_room(repeats) else None
+            for repeat in range(repeats):
+                run = runs[repeat].result() if runs else self._repeat(repeat, self.workspace, self.stop)
+                if self.along and (run.tampered or not run.finished) and not self._is_over():
+                    # Whether a test of another cause did that, nobody can say: it is left out.
+                    self.along = self.asked = ()
+                    stack.close()
+                    run, runs = self._repeat(repeat, self.workspace, self.stop), None
+                self.along = tuple(each for each in self.along if _passes(each, run))
+                if bad := self._untrustworthy(run):
                     return bad
-                affected_pass = sum(run.outcomes.get(nodeid) == "passed" for nodeid in others)
+                self.assertions.update(run.assertions)
+                if bad := self._failing_still_fail(run, repeat):
+                    return bad
+                if others := self.others[repeat]:
+                    if bad := self._regressed(run, others):
+                        return bad
+                    affected_pass = sum(run.outcomes.get(nodeid) == "passed" for nodeid in others)
         confidence: Confidence = "high" if self.affected.complete else "medium"
         others = self.affected.nodeids if self.foreign else ()
         known = {**self.workshop.assertions, **(unpatched(self.workshop, others) if others else {})}
         if less := fewer(self.failures, known, self.assertions, others):
             confidence = "low"
             self.notes.append(f"confidence is low, since {less}")
+        repaired = [each for each in self.along if not fewer(each.failures, known, self.assertions, ())]
         return Verdict(
             kind="healed",
             reason="; ".join(["the failing tests pass", *self.notes]),
@@ -148,30 +170,68 @@ class Trial:
             scope=self.affected.scope,
             sandbox=self.workshop.sandbox.name,
             seconds=time.monotonic() - self.started,
+            asked=tuple(each.id for each in self.asked),
+            repaired=tuple(each.id for each in repaired),
         )
+
+    def _wanted(self, others: Sequence[str]) -> tuple[str, ...]:
+        return (*self.failing, *(nodeid for each in self.along for nodeid in each.nodeids), *others)
+
+    def _is_over(self) -> bool:
+        ended = self.deadline is not None and time.monotonic() > self.deadline
+        return ended or (self.stop is not None and self.stop.is_set())
+
+    def _repeat(self, repeat: int, workspace: Workspace, stop: threading.Event | None) -> ChildRun:
+        # The last run is a control as well: passing tests must fail at their end when made to.
+        last = repeat == self.workshop.settings.repeats - 1
+        return self._run(workspace, self._wanted(self.others[repeat]), self._controllable() if last else (), stop)
+
+    def _has_room(self, repeats: int) -> bool:
+        """Whether the runs go side by side. Of two lanes at least one has two runs: what the first leaves behind is seen."""
+        return self.cores > 1 and repeats > LANES and self.copies is not None and len(self._parts(self.others[1])) < 2
+
+    def _lanes(self, repeats: int, stack: contextlib.ExitStack) -> list[concurrent.futures.Future[ChildRun]]:
+        """The runs, begun: each second one in another copy. Leaving ``stack`` ends those that nobody needs."""
+        assert self.copies is not None
+        stop = _Either(self.stop)
+        workspaces = (self.workspace, stack.enter_context(self.copies()))
+        # Each child ends with the thread that started it, so each lane has one.
+        pools = [concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="selfheal-verify") for _ in range(LANES)]
+        for pool in pools:
+            stack.callback(pool.shutdown, cancel_futures=True)
+        stack.callback(stop.set)
+        return [pools[n % LANES].submit(self._repeat, n, workspaces[n % LANES], stop) for n in range(repeats)]
 
     def _noticing(self) -> tuple[str, ...]:
         affected = frozenset(self.affected.nodeids)
         return tuple(nodeid for nodeid in self.workshop.noticed if nodeid in affected)
 
     def _controllable(self) -> tuple[str, ...]:
-        return tuple(nodeid for nodeid in self.failing if nodeid not in self.collecting)
+        along = (nodeid for each in self.along for nodeid in each.nodeids)
+        return tuple(nodeid for nodeid in (*self.failing, *along) if nodeid not in self.collecting)
 
-    def _run(self, nodeids: Sequence[str], control: Sequence[str] = ()) -> ChildRun:
-        """The tests in one child, or in several when they take long; in the first one, those that fail unpatched."""
+    def _parts(self, nodeids: Sequence[str]) -> list[tuple[str, ...]]:
+        first = frozenset(self._wanted(()))
         durations = self.workshop.project.durations
-        first = frozenset(self.failing)
-        parts = shares([nodeid for nodeid in nodeids if nodeid not in first], durations, self.cores)
+        return shares([nodeid for nodeid in nodeids if nodeid not in first], durations, self.cores)
+
+    def _run(
+        self, workspace: Workspace, nodeids: Sequence[str], control: Sequence[str], stop: threading.Event | None
+    ) -> ChildRun:
+        """The tests in one child, or in several when they take long; in the first one, those that fail unpatched."""
+        parts = self._parts(nodeids)
         if len(parts) < 2 or self.copies is None:
-            return self._run_in(self.workspace, nodeids, control)
+            return self._run_in(workspace, nodeids, control, stop)
         with contextlib.ExitStack() as stack:
-            jobs = [lambda: self._run_in(self.workspace, (*self.failing, *parts[-1]), control)]
+            jobs = [lambda: self._run_in(workspace, self._wanted(parts[-1]), control, stop)]
             for part in parts[:-1]:
                 copy = stack.enter_context(self.copies())
-                jobs.append(lambda copy=copy, part=part: self._run_in(copy, part))  # type: ignore[misc]
+                jobs.append(lambda copy=copy, part=part: self._run_in(copy, part, (), stop))  # type: ignore[misc]
             return side_by_side(jobs)
 
-    def _run_in(self, workspace: Workspace, nodeids: Sequence[str], control: Sequence[str] = ()) -> ChildRun:
+    def _run_in(
+        self, workspace: Workspace, nodeids: Sequence[str], control: Sequence[str], stop: threading.Event | None
+    ) -> ChildRun:
         timeout = None
         if self.deadline is not None:
             timeout = max(1.0, self.deadline - time.monotonic())
@@ -180,7 +240,7 @@ class Trial:
             workspace,
             nodeids,
             timeout=timeout,
-            stop=self.stop,
+            stop=stop,
             control=control,
             watched=self._controllable(),
             arguments=COUNTING,
@@ -269,6 +329,21 @@ class Trial:
         regressed: tuple[str, ...] = (),
     ) -> Verdict:
         return _ended(kind, reason, self.started, self.workshop, still_failing, regressed, self.affected.scope)
+
+
+class _Either(threading.Event):
+    """Set when it was set itself, or when the other one was."""
+
+    def __init__(self, other: threading.Event | None) -> None:
+        super().__init__()
+        self._other = other
+
+    def is_set(self) -> bool:
+        return super().is_set() or (self._other is not None and self._other.is_set())
+
+
+def _passes(other: Diagnosis, run: ChildRun) -> bool:
+    return all(run.outcomes.get(nodeid) == "passed" for nodeid in other.nodeids)
 
 
 def _ended(
