@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import concurrent.futures
 import datetime
+import functools
 import logging
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +217,12 @@ class Healer:
         self._failures = failures
         self._models.warm_up()
         self._remember(self.workshop)
-        preparing = Preparation(self.workshop, self.tools(self.workshop).affected, self._triage, failures)
+        preparing = Preparation(
+            self.workshop,
+            self.tools(self.workshop).affected,
+            self._triage,
+            lambda: [self._diagnosis(0, group, self.workshop) for group in cluster(failures)],
+        )
         self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
         seen = Reproduction(self.workshop, failures)
         seen.look(1)
@@ -351,26 +357,30 @@ class Healer:
     # ------------------------------------------------------------------ one cause
 
     def _diagnose(self, failures: Sequence[Failure], workshop: Workshop) -> list[Diagnosis]:
-        from pytest_selfheal.record.patch import changed_lines
-
-        changed = changed_lines(self.project.top) if self.project.git else {}
         found = []
         for group in cluster(failures):
             with self._lock:
                 self._number += 1
                 number = self._number
-            found.append(
-                diagnose(
-                    number,
-                    group,
-                    root=str(workshop.pristine.top),
-                    rootdir=str(workshop.pristine.rootdir),
-                    prefix=self.project.prefix,
-                    changed_lines=changed,
-                    is_test_file=self.project.is_test_file,
-                )
-            )
+            found.append(self._diagnosis(number, group, workshop))
         return found
+
+    def _diagnosis(self, number: int, group: Sequence[Failure], workshop: Workshop) -> Diagnosis:
+        return diagnose(
+            number,
+            group,
+            root=str(workshop.pristine.top),
+            rootdir=str(workshop.pristine.rootdir),
+            prefix=self.project.prefix,
+            changed_lines=self._changed_lines,
+            is_test_file=self.project.is_test_file,
+        )
+
+    @functools.cached_property
+    def _changed_lines(self) -> Mapping[str, frozenset[int]]:
+        from pytest_selfheal.record.patch import changed_lines
+
+        return changed_lines(self.project.top) if self.project.git else {}
 
     def _heal_all(self, diagnoses: Sequence[Diagnosis], workshop: Workshop, base: Outcome | None = None) -> None:
         """First what an earlier run has repaired: that needs no search, and it often repairs the other causes as well."""

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from pytest_selfheal.cluster import cluster
-from pytest_selfheal.diagnose import diagnose
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.triage import Triage
-from pytest_selfheal.types import Failure
+from pytest_selfheal.types import Diagnosis
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +24,13 @@ class Preparation:
     """Reads sources, the import map and the stubs in a thread of its own."""
 
     def __init__(
-        self, workshop: Workshop, affected: AffectedTests, triage: Triage, failures: Sequence[Failure]
+        self,
+        workshop: Workshop,
+        affected: AffectedTests,
+        triage: Triage,
+        diagnoses: Callable[[], Sequence[Diagnosis]],
     ) -> None:
-        self._given = workshop, affected, triage, failures
+        self._given = workshop, affected, triage, diagnoses
         self._sources = threading.Event()
         self._thread = threading.Thread(target=self._work, name="selfheal-preparation", daemon=True)
         self._thread.start()
@@ -40,17 +42,9 @@ class Preparation:
     def _work(self) -> None:
         from pytest_selfheal.sources import with_sources
 
-        workshop, affected, triage, failures = self._given
+        workshop, affected, triage, diagnoses = self._given
         try:
-            for group in cluster(failures)[:MOST]:
-                diagnosis = diagnose(
-                    0,
-                    group,
-                    root=str(workshop.pristine.top),
-                    rootdir=str(workshop.pristine.rootdir),
-                    prefix=workshop.project.prefix,
-                    is_test_file=workshop.project.is_test_file,
-                )
+            for diagnosis in diagnoses()[:MOST]:
                 with_sources(diagnosis)
                 triage.stub(diagnosis, workshop)
             self._sources.set()

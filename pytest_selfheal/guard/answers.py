@@ -52,8 +52,8 @@ def writes_a_stub(facts: Facts) -> bool:
     for source in facts.sources:
         if source.before is None or source.after is None:
             continue
-        after = dict(source.after.functions())
-        for name, old in source.before.functions():
+        after = dict(source.after.functions)
+        for name, old in source.before.functions:
             if name not in after or dump(old) == dump(after[name]):
                 continue
             if not is_stub(old):

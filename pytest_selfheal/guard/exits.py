@@ -50,10 +50,10 @@ def _in_reached_stub(facts: Facts, finding: Finding) -> bool:
     (source,) = facts.sources if len(facts.sources) == 1 else (None,)
     if source is None or source.before is None or source.after is None or "KeyboardInterrupt" in finding.words:
         return False
-    stubs = {name for name, node in source.before.functions() if is_stub(node)}
+    stubs = {name for name, node in source.before.functions if is_stub(node)}
     around = [
         name
-        for name, node in source.after.functions()
+        for name, node in source.after.functions
         if name in stubs and node.lineno <= finding.line <= (node.end_lineno or node.lineno)
     ]
     return bool(around) and all(_came_through(failure, around) for failure in facts.diagnosis.failures)

@@ -103,7 +103,8 @@ class Module:
             return f"builtins.{dotted}"
         return dotted
 
-    def functions(self) -> Iterator[tuple[str, Function]]:
+    @functools.cached_property
+    def functions(self) -> tuple[tuple[str, Function], ...]:
         """Qualified name and node of each function and method, nested ones included.
 
         Setters and deleters of a property have names of their own (``C.x.setter``), overloads for type checkers none. What
@@ -132,7 +133,7 @@ class Module:
                 else:
                     yield from walk(child, prefix)
 
-        return walk(self.tree, "")
+        return tuple(walk(self.tree, ""))
 
     def lines_of(self, function: Function) -> list[str]:
         """A function's source with its decorators."""
@@ -274,6 +275,7 @@ def _dotted(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)])
 
 
+@functools.lru_cache(maxsize=4)  # each patch of a file is compared with the same text before it
 def _parse(path: str, source: bytes | None) -> Module | None:
     if source is None:
         return None

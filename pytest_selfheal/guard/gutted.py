@@ -21,8 +21,8 @@ def check(facts: Facts) -> str | None:
         orphans = _orphans(source.after) - _orphans(source.before)
         if orphans:
             return f"{source.path} would no longer set the attribute {min(orphans)}, which it still reads"
-        after = dict(source.after.functions())
-        for name, old in source.before.functions():
+        after = dict(source.after.functions)
+        for name, old in source.before.functions:
             new = after.get(name)
             public = not any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
             if new is None:
@@ -107,7 +107,7 @@ def _classes(module: Module) -> set[str]:
 def _is_thrown_away(before: Module, after: Module, old: Function, new: Function) -> bool:
     """A decorator that the patch adds, defined in the file, does not use what it decorates."""
     known = {dump(decorator) for decorator in old.decorator_list}
-    functions = dict(after.functions())
+    functions = dict(after.functions)
     for decorator in new.decorator_list:
         if dump(decorator) not in known and isinstance(decorator, ast.Name) and decorator.id in functions:
             used = {node.id for node in ast.walk(functions[decorator.id]) if isinstance(node, ast.Name)}

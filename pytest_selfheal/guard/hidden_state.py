@@ -31,7 +31,7 @@ def check(facts: Facts) -> str | None:
 
 
 def _globals(module: Module) -> Iterator[Finding]:
-    for name, function in module.functions():
+    for name, function in module.functions:
         for node in ast.walk(function):
             if isinstance(node, ast.Global):
                 for variable in node.names:

@@ -53,7 +53,7 @@ def _tests_in(node: ast.ClassDef) -> Iterator[Function]:
 def _examples(module: Module) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Name → lines of the examples (prompts and expected output) in each docstring."""
     named: list[tuple[str, ast.Module | ast.ClassDef | Function]] = [("the module", module.tree)]
-    named += module.functions()
+    named += module.functions
     named += [(node.name, node) for node in module.nodes if isinstance(node, ast.ClassDef)]
     for name, node in named:
         text = ast.get_docstring(node) or ""
@@ -70,4 +70,4 @@ def _is_kept(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
 
 
 def _still_there(module: Module, name: str) -> bool:
-    return name == "the module" or name in module.defined or name in dict(module.functions())
+    return name == "the module" or name in module.defined or name in dict(module.functions)

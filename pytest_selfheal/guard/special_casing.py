@@ -355,10 +355,10 @@ def _function_before(facts: Facts, finding: Finding) -> tuple[Module, Function] 
             continue
         around = [
             (function.lineno, name)
-            for name, function in source.after.functions()
+            for name, function in source.after.functions
             if function.lineno <= finding.line <= (function.end_lineno or 0)
         ]
-        before = dict(source.before.functions()).get(max(around)[1]) if around else None
+        before = dict(source.before.functions).get(max(around)[1]) if around else None
         if before is not None:
             return source.before, before
     return None

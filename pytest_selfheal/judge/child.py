@@ -6,6 +6,7 @@ the channel's are removed at once, so that the project's code does not find them
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import sys
@@ -124,6 +125,12 @@ class Judge(Watch):
         self.channel.send({"is": "modules", "outside": outside(self.setup["original"], self.setup["copy"])})
         altered = self.integrity.altered(self.config)
         self.channel.send({"is": "finished", "exitstatus": int(exitstatus), "altered": altered})
+        if self.setup["alone"]:
+            # Nobody reads the summaries that pytest and its plugins write now, and they may take longer than the tests.
+            # What was started is stopped all the same.
+            self.config._ensure_unconfigure()
+            atexit._run_exitfuncs()
+            os._exit(int(exitstatus))
 
 
 def _wanted(nodeid: str, asked: frozenset[str]) -> bool:

@@ -83,7 +83,7 @@ def run_tests(
     ``keep_bytecode``: leave what it compiles in the workspace, for those that are copied from it.
     """
     project, settings = workshop.project, workshop.settings
-    control = list(control)
+    control, plugins = list(control), list(plugins)
     asked = None if nodeids is None else list(dict.fromkeys(nodeids))
     box = workshop.child_folder()
     nonce, token = secrets.token_hex(8), f"control {secrets.token_hex(8)}"
@@ -100,6 +100,7 @@ def run_tests(
         "control": list(control),
         "watched": list(watched),
         "keep_bytecode": keep_bytecode,
+        "alone": not plugins,
         "original": str(project.top),
         "copy": str(workspace.seen_top),
         "test_timeout": test_timeout,
