@@ -107,7 +107,7 @@ class Context:
             names=_module_names(sources),
             imports=_imports(sources, tests),
             attributes=frozenset(
-                node.attr for s in sources.values() for node in ast.walk(s.tree) if isinstance(node, ast.Attribute)
+                node.attr for s in sources.values() for node in s.nodes if isinstance(node, ast.Attribute)
             ),
             observed=seen,
             messages=messages,

@@ -100,7 +100,7 @@ class LiveData:
     # ------------------------------------------------------------------ where values are
 
     def _find(self) -> Iterator[_Spot]:
-        for node in ast.walk(self._source.tree):
+        for node in self._source.nodes:
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 owner = self._owner(node)

@@ -73,7 +73,7 @@ def _touched(source: Source, places: Sequence[tuple[int, int]]) -> list[ast.expr
     """Tests that lie at one of the places, in the order of the text; of nested ones the outermost."""
     found = [
         (start, -end, node)
-        for node in _decided(ast.walk(source.tree))
+        for node in _decided(source.nodes)
         for start, end in [source.span(node)]
         if any(a <= end and b >= start for a, b in places)
     ]

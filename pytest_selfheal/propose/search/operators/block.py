@@ -38,7 +38,7 @@ def reindent(text: str, old: str, new: str) -> str:
 
 def unit(source: Source) -> str:
     """One step of indentation as this file writes it."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         body = getattr(node, "body", None)
         if isinstance(node, ast.stmt) and isinstance(body, list) and body and body[0].lineno > node.lineno:
             outer, inner = source.indent_of(node), source.indent_of(body[0])

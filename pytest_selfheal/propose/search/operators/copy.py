@@ -100,7 +100,7 @@ def _other_keys(region: Region, statement: ast.stmt) -> Iterator[tuple[str, str]
             continue
         a, b = source.span(node.slice)
         base = source.segment(node.value)
-        for other in ast.walk(source.tree):
+        for other in source.nodes:
             if (
                 isinstance(other, ast.Subscript)
                 and isinstance(other.slice, ast.Constant)

@@ -56,20 +56,12 @@ def _keywords(region: Region, context: Context) -> Iterator[Draft]:
 def _same_callee(region: Region) -> Iterator[Draft]:
     """Keyword arguments that other calls of the same function in this file pass."""
     source = region.source
-    calls: dict[str, dict[str, None]] = {}
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and node.keywords:
-            name = source.segment(node.func)
-            for keyword in node.keywords:
-                text = source.segment(keyword)
-                if keyword.arg and "\n" not in text and len(text) < 50:
-                    calls.setdefault(name, {})[text] = None
     for node in region.of(ast.Call):
         assert isinstance(node, ast.Call)
         has = {k.arg for k in node.keywords}
         end = source.span(node)[1] - 1
         comma = ", " if (node.args or node.keywords) and not source.text[:end].rstrip().endswith(",") else ""
-        for text in calls.get(source.segment(node.func), {}):
+        for text in source.keywords.get(source.segment(node.func), {}):
             if text.partition("=")[0].strip() not in has and not isinstance(
                 node.args[0] if node.args else None, ast.GeneratorExp
             ):
@@ -125,12 +117,7 @@ def _decorators(region: Region) -> Iterator[Draft]:
     node = region.node
     holder = source.parent(node)
     mine = [source.segment(d) for d in node.decorator_list]
-    seen = dict.fromkeys(
-        source.segment(d)
-        for other in ast.walk(source.tree)
-        if isinstance(other, (ast.FunctionDef, ast.AsyncFunctionDef)) and other is not node
-        for d in other.decorator_list
-    )
+    seen = dict.fromkeys(text for other, text in source.decorators if other is not node)
     extra = ["staticmethod", "classmethod", "property"] if isinstance(holder, ast.ClassDef) else []
     start = source.line_span(node.lineno, node.lineno)[0]
     indent = source.indent_of(node)
@@ -179,8 +166,7 @@ def _members(region: Region, node: ast.List | ast.Tuple | ast.Set) -> Iterator[D
     has = {source.segment(e) for e in node.elts}
     if isinstance(last, ast.Attribute):
         base = source.segment(last.value) + "."
-        pool = [source.segment(n) for n in ast.walk(source.tree) if isinstance(n, ast.Attribute)]
-        pool = [t for t in pool if t.startswith(base) and "(" not in t]
+        pool = [t for t in source.attributes if t.startswith(base) and "(" not in t]
     else:
         pool = [
             "int",
