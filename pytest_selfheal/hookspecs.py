@@ -30,7 +30,7 @@ def pytest_selfheal_attempt(failure: Failure, attempt: Attempt) -> None:
 
 @pytest.hookspec
 def pytest_selfheal_healed(failure: Failure, patch: Patch, verdict: Verdict) -> None:
-    """Called once for each cause that was healed."""
+    """Called once for each cause that was healed, at the end of the run."""
 
 
 @pytest.hookspec

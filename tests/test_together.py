@@ -18,6 +18,7 @@ from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.import_map import ImportMap
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.propose.search.proposer import others_failing
+from pytest_selfheal.testing import Example
 from pytest_selfheal.together import Together
 from pytest_selfheal.types import FileChange, GaveUp, Patch
 
@@ -58,6 +59,47 @@ def test_patches_at_odds_are_not_both_claimed(tmp_path: Path, monkeypatch: pytes
     together = (Path(report.directory) / "all.patch").read_text()
     assert "+    y = x\n" in together
     assert "y * 2 - 1" not in together
+
+
+ANNOUNCED = """\
+from pathlib import Path
+from pytest_selfheal.types import FileChange, GaveUp, Patch
+
+EDITS = {edits!r}
+
+
+class Writer:
+    name = "writer"
+
+    def propose(self, diagnosis, history):
+        path, old, new = EDITS[diagnosis.nodeids[0].rpartition("::")[2]]
+        before = Path(diagnosis.root, path).read_bytes()
+        yield Patch((FileChange(path, before, before.replace(old.encode(), new.encode())),), self.name, "written")
+
+
+def pytest_selfheal_proposers(settings):
+    return [Writer()]
+
+
+def pytest_selfheal_guard(patch, failure):
+    return "somebody else writes it" if patch.proposer == "search" else None
+
+
+def pytest_selfheal_healed(failure, patch, verdict):
+    with open("announced.txt", "a") as file:
+        print(failure.nodeid, verdict.kind, file=file)
+"""
+
+
+def test_only_what_holds_in_the_end_is_announced(tmp_path: Path) -> None:
+    conftest = ANNOUNCED.replace("{edits!r}", repr(EDITS))
+    ini = "[pytest]\npythonpath = .\nselfheal_effort = fast\n"
+    example = Example({**AT_ODDS, "conftest.py": conftest, "pytest.ini": ini}, tmp_path)
+    result = example.run("--selfheal", "-p", "selfheal", timeout=300)
+    healed = [failure["nodeids"] for failure in result.report["failures"] if failure["status"] == "healed"]
+    announced = (tmp_path / "announced.txt").read_text().splitlines()
+    assert announced == [f"{nodeids[0]} healed" for nodeids in healed], result.stdout
+    assert 0 < len(healed) < 3, result.stdout
 
 
 def test_patches_that_only_together_break_a_passing_test_are_not_both_claimed(
