@@ -128,6 +128,7 @@ class Healer:
         self.settings = workshop.settings
         self.run = run
         self.config = config
+        self._hide = redactor.hide
         self.notes: list[str] = list(workshop.notes)
         self.test_generation: dict[str, Any] | None = None
         self.stop = threading.Event()
@@ -213,10 +214,10 @@ class Healer:
         return [str(self.workshop.pristine.seen(path)) for path in paths if path.exists()]
 
     def _first_wave(self, failures: Sequence[Failure]) -> None:
+        self._remember(self.workshop)
         failures = self._look_first(failures)
         self._failures = failures
         self._models.warm_up()
-        self._remember(self.workshop)
         preparing = Preparation(
             self.workshop,
             self.tools(self.workshop).affected,
@@ -241,7 +242,7 @@ class Healer:
 
     def _remember(self, workshop: Workshop) -> None:
         if self.settings.strategy == "auto":
-            self._memories[str(workshop.folder)] = Memory(workshop)
+            self._memories[str(workshop.folder)] = Memory(workshop, self._hide)
 
     def _confirmed(self) -> bool:
         return self._confirmation is None or self._confirmation.holds()

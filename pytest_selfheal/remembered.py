@@ -15,7 +15,7 @@ import platform
 import tempfile
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +52,15 @@ class Remembered:
 class Memory:
     """The patches that the engine found in one tree. Safe to use from several threads."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        """Make it before anything runs in the pristine copy: its files are part of what is remembered."""
+    def __init__(self, workshop: Workshop, hide: Callable[[str], str] = str) -> None:
+        """Make it before anything runs in the pristine copy: its files are part of what is remembered.
+
+        ``hide`` takes secrets out of what is written of a patch beside the patch itself.
+        """
         settings, project = workshop.settings, workshop.project
         self._store = settings.run_dir(project.rootdir) / STORE
         self._top = workshop.pristine.top
+        self._hide = hide
         self._lock = threading.Lock()
         self._changed = False
         self._code = _digest(
@@ -82,7 +86,7 @@ class Memory:
         with self._lock:
             if outcome.status == "healed" and patch is not None and patch.proposer == "search":
                 self._found.pop(key, None)  # the last one used is the last one to go
-                self._found[key] = _entry(patch, outcome)
+                self._found[key] = self._entry(patch, outcome)
                 self._changed = True
             elif outcome.reason != "interrupted" and self._found.pop(key, None) is not None:
                 self._changed = True
@@ -102,6 +106,23 @@ class Memory:
 
     def _key(self, diagnosis: Diagnosis) -> str:
         return _digest(self._code, *sorted(f"{each.nodeid} {each.signature}" for each in diagnosis.failures))
+
+    def _entry(self, patch: Patch, outcome: Outcome) -> dict[str, Any]:
+        return {
+            "edits": _edits(patch.changes),
+            "description": self._hide(patch.description),
+            "diagnosis": self._hide(patch.diagnosis),
+            "confidence": outcome.confidence,
+            "note": self._hide(patch.note).removesuffix(WORDS).strip(),
+            "alternatives": [
+                {
+                    "edits": _edits(other.changes),
+                    "description": self._hide(other.description),
+                    "input": self._hide(other.distinguishing_input),
+                }
+                for other in patch.alternatives
+            ],
+        }
 
     def _patch(self, entry: dict[str, Any]) -> Patch:
         if entry["confidence"] not in CONFIDENCES:
@@ -125,24 +146,6 @@ class Memory:
             before = (self._top / path).read_bytes()
             found.append(FileChange(path, before, before[:start] + b64decode(text) + before[end:]))
         return tuple(found)
-
-
-def _entry(patch: Patch, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "edits": _edits(patch.changes),
-        "description": patch.description,
-        "diagnosis": patch.diagnosis,
-        "confidence": outcome.confidence,
-        "note": patch.note.removesuffix(WORDS).strip(),
-        "alternatives": [
-            {
-                "edits": _edits(other.changes),
-                "description": other.description,
-                "input": other.distinguishing_input,
-            }
-            for other in patch.alternatives
-        ],
-    }
 
 
 def _edits(changes: Sequence[FileChange]) -> list[tuple[str, int, int, str]]:

@@ -15,7 +15,7 @@ from healing_helpers import heal
 from project_helpers import workshop_at
 
 from pytest_selfheal.remembered import WORDS, Memory, Remembered, digest_of_tree
-from pytest_selfheal.types import Diagnosis, Outcome
+from pytest_selfheal.types import Alternative, Diagnosis, FileChange, Outcome, Patch
 
 FILES = {
     "calc.py": "def low(x, limit):\n    return x <= limit\n\n\ndef high(x, limit):\n    return x > limit\n",
@@ -145,6 +145,30 @@ def test_what_came_with_the_project_is_not_remembered(known: tuple[Path, Diagnos
     assert memory_of(folder, known[1], git=True) is not None
     subprocess.run(["git", "add", "-f", ".selfheal/found.json"], cwd=folder, check=True)
     assert memory_of(folder, known[1], git=True) is None
+
+
+def test_what_is_written_of_a_patch_is_free_of_secrets(known: tuple[Path, Diagnosis], tmp_path: Path) -> None:
+    folder, diagnosis = shutil.copytree(known[0], tmp_path / "known", symlinks=True), known[1]
+    before, token = FILES["calc.py"].encode(), "tok-3n4m5b6v"
+    patch = Patch(
+        (FileChange("calc.py", before, before.replace(b"<=", b"<")),),
+        "search",
+        f"replace {token}",
+        alternatives=(Alternative((), f"drop {token}", f"f({token!r})"),),
+        note=f"differs for {token}",
+    )
+    with workshop_at(folder) as workshop:
+        memory = Memory(workshop, lambda text: text.replace(token, "[hidden]"))
+        memory.learn(diagnosis, Outcome(diagnosis, "healed", "healed", "", patch, confidence="low"))
+        memory.save()
+    written = store_of(folder).read_text()
+    assert token not in written
+    assert written.count("[hidden]") == 4
+    known_now = memory_of(folder, diagnosis)
+    assert known_now is not None
+    [_, proposal] = known_now.propose(diagnosis, ())
+    assert isinstance(proposal, Patch)
+    assert (proposal.changes, proposal.confidence) == (patch.changes, "low")
 
 
 def test_bytecode_is_no_part_of_the_tree(tmp_path: Path) -> None:
