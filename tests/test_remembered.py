@@ -159,7 +159,7 @@ def test_what_is_written_of_a_patch_is_free_of_secrets(known: tuple[Path, Diagno
     )
     with workshop_at(folder) as workshop:
         memory = Memory(workshop, lambda text: text.replace(token, "[hidden]"))
-        memory.learn(diagnosis, Outcome(diagnosis, "healed", "healed", "", patch, confidence="low"))
+        memory.learn(diagnosis, Outcome(diagnosis, "healed", "healed", "", patch=patch, confidence="low"))
         memory.save()
     written = store_of(folder).read_text()
     assert token not in written

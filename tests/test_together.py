@@ -92,11 +92,14 @@ def pytest_selfheal_healed(failure, patch, verdict):
 
 
 def test_only_what_holds_in_the_end_is_announced(tmp_path: Path) -> None:
-    conftest = ANNOUNCED.replace("{edits!r}", repr(EDITS))
+    # Not the very changes that the engine proposes, which are refused: what was judged is not judged again.
+    edits = {name: (path, old, f"{new}  # mended") for name, (path, old, new) in EDITS.items()}
+    conftest = ANNOUNCED.replace("{edits!r}", repr(edits))
     ini = "[pytest]\npythonpath = .\nselfheal_effort = fast\n"
     example = Example({**AT_ODDS, "conftest.py": conftest, "pytest.ini": ini}, tmp_path)
     result = example.run("--selfheal", "-p", "selfheal", timeout=300)
     healed = [failure["nodeids"] for failure in result.report["failures"] if failure["status"] == "healed"]
+    assert healed, result.stdout
     announced = (tmp_path / "announced.txt").read_text().splitlines()
     assert announced == [f"{nodeids[0]} healed" for nodeids in healed], result.stdout
     assert 0 < len(healed) < 3, result.stdout
