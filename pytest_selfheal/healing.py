@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,8 @@ from pytest_selfheal.remembered import Memory
 from pytest_selfheal.results import Results
 from pytest_selfheal.rounds import Rounds, Tools
 from pytest_selfheal.settings import Settings
+from pytest_selfheal.settling import Settling
 from pytest_selfheal.surroundings import PytestHooks, parsing_is_quiet, progress_of, signals_interrupt
-from pytest_selfheal.together import Together
 from pytest_selfheal.triage import Triage, closed
 from pytest_selfheal.types import Diagnosis, Failure, Outcome, RunReport
 
@@ -141,8 +141,6 @@ class Healer:
         """Causes of this wave that are not done."""
         self._rounds: dict[str, Rounds] = {}
         """Causes that are worked on, or were."""
-        self._joined: set[str] = set()
-        """Causes that turned out to be another one."""
         self._number = 0
         self._failures: Sequence[Failure] = ()
         self._confirmation: Confirmation | None = None
@@ -169,7 +167,7 @@ class Healer:
             if failures:
                 self._first_wave(failures)
                 self._second_wave()
-                self._check_together()
+                self.notes += [words for words in (self._settling().look_together(),) if words]
             if self.settings.generate_tests:
                 self._generate_tests()
         except KeyboardInterrupt:
@@ -238,7 +236,7 @@ class Healer:
         for each in found:
             if each.reason is not None:
                 self._not_reproduced(each)
-        self._join_the_rest()
+        self._settling().join_given_up()
 
     def _remember(self, workshop: Workshop) -> None:
         if self.settings.strategy == "auto":
@@ -262,31 +260,6 @@ class Healer:
         if suspects:
             tools.affected.measure(suspects)
         self._heal_all(self.diagnoses, self.workshop)
-
-    def _join_the_rest(self) -> None:
-        """A cause that was given up before the patch of another one was found may be repaired by it."""
-        reasons = ("no_candidate", "attempts_exhausted", "guarded")
-        self._join_later([outcome for outcome in self.results.all() if outcome.reason in reasons])
-
-    def _join_later(self, outcomes: Iterable[Outcome]) -> None:
-        """Join finished causes to those whose patch repairs them too; what was written of them goes."""
-        left = {outcome.diagnosis.id: outcome.diagnosis for outcome in outcomes}
-        for each in self.results.all():
-            key = each.diagnosis.id
-            outcome = self.results.get(key)
-            others = [diagnosis for id, diagnosis in left.items() if id != key]
-            if outcome is None or outcome.status != "healed" or not others or time.monotonic() > self.deadline:
-                continue
-            # What is left of the time is for this: the causes' own has ended.
-            merged, joined = join(outcome, others, replace(self.tools(self.workshop), deadline=self.deadline))
-            for other in joined:
-                del left[other.id]
-                self._joined.add(other.id)
-                self.results.take_back(other.id)
-            if joined:
-                merged = self.results.write(merged)
-                if key in left:
-                    left[key] = merged.diagnosis
 
     def _not_reproduced(self, seen: Reproduced) -> None:
         [diagnosis] = self._diagnose([seen.failure], self.workshop)
@@ -318,30 +291,9 @@ class Healer:
                         self._not_reproduced(each)
                 self._heal_all(diagnoses, workshop, base=outcome)
 
-    def _check_together(self) -> None:
-        """``all.patch`` is a claim of its own: verify the healed patches as a whole, and drop what does not go with the rest."""
-        together = Together(self.tools(self.workshop), self.run.event, self.progress.note, self.deadline)
-        broken, apart = together.look(self.results.healed())
-        if broken or apart:
-            # Patches that do not go together may be repairs of one cause, found from two sides.
-            known = len(self.results)
-            self._join_later(self.results.whole())
-            if len(self.results) < known:
-                broken, _ = together.look(self.results.healed())
-        for outcome in together.withdrawn(self.results.whole()) if broken else ():
-            self.results.take_back(outcome.diagnosis.id)
-            self.results.write(outcome)
-        # A patch of the second wave stands on another one, so that neither can be withdrawn alone.
-        if (
-            broken
-            and any(outcome.includes for outcome in self.results.healed())
-            and (left := together.look(self.results.healed())[0])
-        ):
-            self.notes.append(
-                f"Applied together, the patches do not hold: {left[0]}"
-                + (f" and {len(left) - 1} more fail" if len(left) > 1 else " fails")
-                + ". Apply them one by one and run the tests after each."
-            )
+    def _settling(self) -> Settling:
+        tools = replace(self.tools(self.workshop), deadline=self.deadline)
+        return Settling(self.results, tools, self.progress.note)
 
     def _generate_tests(self) -> None:
         from pytest_selfheal.testgen import generate
@@ -476,11 +428,11 @@ class Healer:
                 outcome, joined = join(outcome, self._open.values(), self.tools(workshop))
                 for other in joined:
                     del self._open[other.id]
-                    self._joined.add(other.id)
+                    self.results.joined.add(other.id)
                     if other.id in self._rounds:
                         self._rounds[other.id].dropped.set()
                 if joined:
-                    self.progress.start(self._number - len(self._joined))
+                    self.progress.start(self._number - len(self.results.joined))
         if base is not None and outcome.patch is not None:
             outcome = _on_top_of(outcome, base)
         self.results.finish(outcome)
@@ -491,7 +443,7 @@ class Healer:
         # What was gone at the first sighting is told at the end of the first wave.
         left = self._diagnose([f for f in self._failures if f.nodeid not in known], self.workshop)
         for diagnosis in (*self.diagnoses, *left):
-            if diagnosis.id not in self.results and diagnosis.id not in self._joined:
+            if diagnosis.id not in self.results and diagnosis.id not in self.results.joined:
                 words = "The run was interrupted before this failure was done."
                 self.results.finish(closed(diagnosis, "interrupted", words))
 

@@ -25,6 +25,8 @@ class Results:
         self._progress = progress
         self._by_id: dict[str, Outcome] = {}
         self._lock = threading.Lock()
+        self.joined: set[str] = set()
+        """Causes that turned out to be another one."""
 
     def __contains__(self, id: str) -> bool:
         return id in self._by_id

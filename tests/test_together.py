@@ -10,7 +10,7 @@ import pytest
 from healing_helpers import SUMS, files_of, heal, heal_with
 from project_helpers import workshop_at
 
-from pytest_selfheal import healing
+from pytest_selfheal import healing, settling
 from pytest_selfheal.join import join
 from pytest_selfheal.judge import reproduce as reproducing
 from pytest_selfheal.judge import verify as judging
@@ -223,6 +223,7 @@ def test_patches_are_still_joined_in_the_time_that_is_kept(tmp_path: Path, monke
         return join(outcome, others, tools)
 
     monkeypatch.setattr(healing, "join", watched)
+    monkeypatch.setattr(settling, "join", watched)
     monkeypatch.setattr(healing.Healer, "_turn", lambda *_: 0)  # in the order of the tests: the wrong patch comes first
     edits = {"test_total": ("shop.py", "return sum", "return -sum"), "test_add": ("calc.py", "a - b", "a + b")}
     report = heal_with(tmp_path, monkeypatch, SUMS, edits)
