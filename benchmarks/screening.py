@@ -100,16 +100,17 @@ def engine(files: dict[str, str], cpu: float) -> list[dict[str, Any]]:
         folder = Path(tempfile.mkdtemp(dir=workshop.folder))
         (folder / "go-on").write_text("99")
         orders = Orders(
-            diagnosis,
-            (),
-            {},
-            str(workspace.seen_top),
-            str(workspace.seen_rootdir),
-            ("m.py",),
-            cpu,
-            600.0,
-            str(folder / "go-on"),
-            60.0,
+            diagnosis=diagnosis,
+            passing=(),
+            others=(),
+            durations={},
+            top=str(workspace.seen_top),
+            rootdir=str(workspace.seen_rootdir),
+            editable=("m.py",),
+            cpu_seconds=cpu,
+            wall_seconds=600.0,
+            go_on=str(folder / "go-on"),
+            test_timeout=60.0,
         )
         run_tests(
             workshop,
