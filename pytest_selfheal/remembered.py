@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import platform
-import tempfile
 import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
@@ -98,11 +97,12 @@ class Memory:
                 return
             self._changed = False
             kept = dict(list(self._found.items())[-KEPT:])
+        from pytest_selfheal.record.run_dir import replace_file
+
         with contextlib.suppress(OSError):
-            handle, name = tempfile.mkstemp(prefix=".found-", dir=self._store.parent)
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                json.dump({"format": FORMAT, "found": kept}, file, separators=(",", ":"))
-            Path(name).replace(self._store)
+            replace_file(
+                self._store, json.dumps({"format": FORMAT, "found": kept}, separators=(",", ":")).encode("ascii")
+            )
 
     def _key(self, diagnosis: Diagnosis) -> str:
         return _digest(self._code, *sorted(f"{each.nodeid} {each.signature}" for each in diagnosis.failures))
@@ -207,4 +207,5 @@ def digest_of_tree(top: Path) -> str:
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+    # Names of files and of tests may hold lone surrogates of any kind.
+    return hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -111,6 +111,13 @@ def test_a_change_anywhere_in_the_project_makes_it_a_search(
     assert memory_of(folder, known[1]) is None
 
 
+@pytest.mark.parametrize("odd", ["\ud800", "\udcff", "\0", "ü"])
+def test_any_name_of_a_test_can_be_asked_for(known: tuple[Path, Diagnosis], odd: str) -> None:
+    folder, diagnosis = known
+    failure = replace(diagnosis.failure, nodeid=f"{diagnosis.failure.nodeid}[{odd}]")
+    assert memory_of(folder, replace(diagnosis, failures=(failure,))) is None
+
+
 def test_another_failure_of_the_same_tests_makes_it_a_search(known: tuple[Path, Diagnosis]) -> None:
     folder, diagnosis = known
     other = replace(diagnosis.failure, chain=(replace(diagnosis.failure.chain[0], message="something else"),))

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
@@ -155,6 +153,8 @@ class CoverageMap:
 
     def save(self) -> None:
         """Write the map for the next run. What cannot be written is measured again."""
+        from pytest_selfheal.record.run_dir import replace_file
+
         with self._lock:
             if not self._changed:
                 return
@@ -180,10 +180,7 @@ class CoverageMap:
             self._changed = False
         with contextlib.suppress(OSError):
             self.store.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=".coverage-", dir=self.store.parent)
-            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-                json.dump(data, file, separators=(",", ":"))
-            Path(name).replace(self.store)
+            replace_file(self.store, json.dumps(data, separators=(",", ":")).encode("ascii"))
 
     def _load(self) -> None:
         try:
