@@ -345,14 +345,33 @@ def test_what_a_call_prints_is_part_of_its_answer() -> None:
 
 def test_an_operand_that_may_matter_is_not_dropped_with_high_confidence() -> None:
     found = [plausible("operands/drop", 0.2, 1), plausible("arithmetic/bin/Sub>Add", 0.1, 2)]
-    reads = {"1": Counter({"m": 1}), "2": Counter({"m": 1, "n": 1})}
+    read = {"1": Counter({"m": 1}), "2": Counter({"m": 1, "n": 1})}
 
-    def confidence(order: list[Plausible]) -> str:
-        return choose(order, compared(SAME, SAME), reads=lambda c: reads[c.edits[0].text])[0].confidence
+    def confidence(order: list[Plausible], **unpatched: int) -> str:
+        def reads(candidate: Candidate) -> Counter[str]:
+            return read[candidate.edits[0].text] if candidate.edits else Counter(unpatched)
 
-    assert confidence(found) == "medium"
-    assert confidence([plausible("operands/drop", 0.01, 1), found[1]]) == "high"
-    assert confidence(found[:1]) == "high"
+        return choose(order, compared(SAME, SAME), reads=reads)[0].confidence
+
+    assert confidence(found, m=1, n=1) == "medium"
+    assert confidence([plausible("operands/drop", 0.01, 1), found[1]], m=1, n=1) == "high"
+    assert confidence(found[:1], m=1, n=1) == "high"
+    # What another patch adds was never there.
+    assert confidence(found, m=1) == "high"
+    assert confidence(found, m=1, k=1) == "high"
+
+
+def test_a_single_observed_input_is_enough_only_where_all_that_passes_answers_alike() -> None:
+    found = [plausible("a/x", 0.1), plausible("b/y", 0.01)]
+
+    def confidence(observed: int, other: list[str]) -> str:
+        comparison = compared(SAME, other)
+        comparison.observed = observed
+        return choose(found, comparison)[0].confidence
+
+    assert confidence(1, SAME) == "high"
+    assert confidence(1, OTHER) == "medium"
+    assert confidence(2, OTHER) == "high"
 
 
 def test_a_decision_that_the_tests_do_not_look_at_is_never_of_high_confidence() -> None:

@@ -106,6 +106,7 @@ def _observe(
     functions = live.by_line()
     usable = [call for call in distinct(seen) if len(functions.get(call.key, ())) == 1][:MAX_OBSERVED]
     made = list(inputs.promised(usable, lambda key: functions[key][0].__annotations__))
+    made += inputs.beyond(usable)
     made += inputs.mutants(usable, MAX_MUTANTS)
     calls = [*usable, *made]
     found = Comparison([shown(functions[c.key][0], c) for c in calls], len(usable))

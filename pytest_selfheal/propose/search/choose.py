@@ -19,8 +19,9 @@ from pytest_selfheal.types import Confidence
 ENOUGH_INPUTS = 8
 """With fewer answers to compare, behaviour says too little for high confidence."""
 ENOUGH_OBSERVED = 2
-"""A single input that the tests use pins hardly anything down."""
+"""A single input that the tests use pins hardly anything down, unless all that passes gives the same answers."""
 HIGH_SHARE, MEDIUM_SHARE = 0.8, 0.5
+ALL_SHARE = 0.99
 HARDLY = 0.1
 """A patch that keeps no more of its weight is of low confidence, even alone."""
 REPAIRS_FEWER, REPAIRS_NONE = 0.1, 0.005
@@ -140,7 +141,8 @@ def _confidence(group: _Group, share: float, comparison: Comparison) -> Confiden
     # Two edits that had to be found together fit the tests more often than the intention.
     single = " + " not in group.members[0].candidate.operator
     # What answers everything alike (None, say) shows nothing of what it does.
-    pinned = len(known) >= ENOUGH_INPUTS and len(set(known)) > 1 and comparison.observed >= ENOUGH_OBSERVED
+    several = comparison.observed >= ENOUGH_OBSERVED or share >= ALL_SHARE
+    pinned = len(known) >= ENOUGH_INPUTS and len(set(known)) > 1 and several
     if share >= HIGH_SHARE and pinned and single:
         return "high"
     return "medium" if share >= MEDIUM_SHARE else "low"
@@ -149,7 +151,8 @@ def _confidence(group: _Group, share: float, comparison: Comparison) -> Confiden
 def _may_drop(group: _Group, reads: Callable[[Candidate], Counter[str]]) -> bool:
     """Whether the first drops an operand that another one keeps, and no input shows whether it matters."""
     first, *others = (reads(member.candidate) for member in group.members)
-    return any(first < other for other in others)
+    dropped = reads(group.members[0].candidate.but(edits=())) - first
+    return any(first < other and (other - first) & dropped for other in others)
 
 
 def _difference(mine: Behaviour, other: Behaviour, comparison: Comparison) -> str:

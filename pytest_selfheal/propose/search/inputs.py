@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import itertools
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +14,13 @@ from pytest_selfheal.propose.search.observe import Call
 
 PROMISED = 6
 """Calls of one function that get a fraction."""
+BEYOND = 8
+"""Calls made for one parameter of one function with what was not seen in it."""
+
+DEPTH = 3
+"""Containers inside one another whose values are changed."""
+FEW_NUMBERS = 8
+"""With fewer numbers seen as an argument, others between one and twice the largest are tried as well."""
 
 _FRACTIONS = re.compile(r"\b(float|Real|Number|Decimal)\b")
 _NOTHING = re.compile(r"\bNone\b|\bOptional\b|\bNoneType\b")
@@ -26,7 +35,7 @@ class Pool:
         self._seen: dict[str, dict[type, list[Any]]] = {}
         for call in calls:
             for name, value in call.arguments.items():
-                self._add(self._seen.setdefault(name, {}), value, 3)
+                self._add(self._seen.setdefault(name, {}), value, DEPTH)
 
     def _add(self, slot: dict[type, list[Any]], value: Any, depth: int) -> None:
         values = slot.setdefault(type(value), [])
@@ -45,7 +54,7 @@ class Pool:
 
     def mutated(self, name: str, value: Any) -> Any:
         """A value like ``value`` for this parameter; equal to it when nothing is known to change about its kind."""
-        return self._change(self._seen.get(name, {}), value, 3)
+        return self._change(self._seen.get(name, {}), value, DEPTH)
 
     def _change(self, slot: dict[type, list[Any]], value: Any, depth: int) -> Any:
         rng = self._rng
@@ -54,7 +63,7 @@ class Pool:
         if kind is bool:
             return not value
         if kind is int:
-            low, high = min(same), max(same)
+            low, high = _range(same, depth)
             return rng.choice(
                 (
                     value + 1,
@@ -64,7 +73,7 @@ class Pool:
                 )
             )
         if kind is float:
-            low, high = min(same), max(same)
+            low, high = _range(same, depth)
             try:
                 return rng.choice(
                     (round(value + rng.choice((-0.5, 0.5, 1.0)), 6), rng.choice(same), round(rng.uniform(low, high), 3))
@@ -137,12 +146,25 @@ class Pool:
         return value
 
 
+def _range(same: Sequence[Any], depth: int) -> tuple[Any, Any]:
+    """The smallest and the largest number to try: as seen, wider for an argument that has hardly been seen."""
+    low, high = min(same), max(same)
+    if depth == DEPTH and low > 0 and len(set(same)) < FEW_NUMBERS:
+        return min(low, 1), 2 * high
+    return low, high
+
+
+def _by_function(calls: Sequence[Call]) -> dict[tuple[str, int], list[Call]]:
+    groups: dict[tuple[str, int], list[Call]] = {}
+    for call in calls:
+        groups.setdefault(call.key, []).append(call)
+    return groups
+
+
 def mutants(calls: Sequence[Call], limit: int, seed: int = 0) -> Iterator[Call]:
     """Calls with some arguments changed, deterministic, no more than ``limit``; arguments are shared, never altered."""
     rng = random.Random(seed)
-    by_function: dict[tuple[str, int], list[Call]] = {}
-    for call in calls:
-        by_function.setdefault(call.key, []).append(call)
+    by_function = _by_function(calls)
     share = max(4, limit // max(len(by_function), 1))
     for key, group in by_function.items():
         pool = Pool(group, rng)
@@ -172,10 +194,7 @@ def promised(calls: Sequence[Call], annotations: Callable[[tuple[str, int]], Map
 
     A patch that is right for the whole numbers of the tests alone differs here from one that is right for all.
     """
-    by_function: dict[tuple[str, int], list[Call]] = {}
-    for call in calls:
-        by_function.setdefault(call.key, []).append(call)
-    for key, group in by_function.items():
+    for key, group in _by_function(calls).items():
         for name, annotation in annotations(key).items():
             seen = [call.arguments[name] for call in group if name in call.arguments]
             text = (
@@ -191,6 +210,60 @@ def promised(calls: Sequence[Call], annotations: Callable[[tuple[str, int]], Map
             for call, value in made:
                 if value is not call.arguments.get(name):
                     yield Call(key, {**call.arguments, name: value}, call.order)
+
+
+def beyond(calls: Sequence[Call]) -> Iterator[Call]:
+    """Calls with what a parameter's kind of value may well hold and no observed call has.
+
+    Numbers below zero among those of a sequence; digits, spaces and letters of the other case in texts of letters: words alone
+    do not tell ``not c.islower()`` from ``c.isupper()``. Texts without letters may be of a language of their own (brackets,
+    digits) and single numbers may be counts: these stay as they are.
+    """
+    for key, group in _by_function(calls).items():
+        for name in dict.fromkeys(name for call in group for name in call.arguments):
+            having = [call for call in group if name in call.arguments and _parts(call.arguments[name])]
+            changes = _unseen([part for call in having for part in _parts(call.arguments[name])])
+            for number, call in enumerate(itertools.islice(itertools.cycle(having), BEYOND)) if changes else ():
+                value = call.arguments[name]
+                changed = _with_part(value, number, changes[number % len(changes)])
+                if changed is not value:
+                    yield Call(key, {**call.arguments, name: changed}, call.order)
+
+
+def _parts(value: Any) -> list[Any]:
+    """A text itself, the elements of a sequence."""
+    if type(value) is str:
+        return [value]
+    return list(value) if type(value) in (list, tuple) else []
+
+
+def _unseen(parts: Sequence[Any]) -> list[Callable[[Any, int], Any]]:
+    """Changes of one part; each gives the part itself where it is of another type."""
+    changes: list[Callable[[Any, int], Any]] = []
+    characters = {c for part in parts if type(part) is str for c in part}
+    if any(c.isalpha() for c in characters):
+        for new, seen in (("7", str.isdigit), (" ", str.isspace), ("q", str.islower), ("Q", str.isupper)):
+            if not any(seen(c) for c in characters):
+                changes.append(functools.partial(_inserted, new))
+    numbers = [part for part in parts if type(part) in (int, float)]
+    if numbers and all(number >= 0 for number in numbers):
+        changes.append(lambda part, at: -part if type(part) in (int, float) else part)
+    return changes
+
+
+def _inserted(new: str, text: Any, at: int) -> Any:
+    if type(text) is not str:
+        return text
+    at %= len(text) + 1
+    return text[:at] + new + text[at:]
+
+
+def _with_part(value: Any, number: int, change: Callable[[Any, int], Any]) -> Any:
+    if type(value) is str:
+        return change(value, number)
+    i = number % len(value)
+    part = change(value[i], number)
+    return value if part == value[i] else type(value)([*value[:i], part, *value[i + 1 :]])
 
 
 def _fractional(value: Any) -> bool:
