@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,17 @@ def test_tests_that_leave_it_open_are_told_apart_by_an_input(tmp_path: Path) -> 
     assert found.alternatives
     assert found.confidence != "high"
     assert "adult(" in found.alternatives[0].distinguishing_input
+
+
+def test_what_no_test_used_tells_patches_apart_as_well(tmp_path: Path) -> None:
+    files = {
+        "m.py": "def capitals(text):\n    return sum(1 for c in text if c.islower())\n",
+        "test_m.py": "from m import capitals\n\n\ndef test_it():\n    assert capitals('abAB') == 2\n    assert capitals('helloE') == 1\n    assert capitals('XaYbZ') == 3\n    assert capitals('') == 0\n",
+    }
+    found = patch(tmp_path, files)
+    assert found.confidence != "high"  # not c.islower(), c.isupper(): alike for letters
+    inputs = [other.distinguishing_input for other in found.alternatives]
+    assert any(any(c in " 7" for c in re.sub(r" →.*", "", text)) for text in inputs), inputs
 
 
 def test_what_no_small_change_heals_is_given_up_with_what_came_near(tmp_path: Path) -> None:
