@@ -144,7 +144,7 @@ def page(versions: dict[str, Results]) -> str:
             continue
         names = [f"pytest {version}" for version in versions]
         lines += ["", f"## {title}", "", f"| | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
-        for name in by_group[group]:
+        for name in sorted(by_group[group]):  # workers end in any order
             cells = [SIGNS[results.get(Cell(group, name), "skipped")] for results in versions.values()]
             shown = name.encode("ascii", "ignore").decode() if "\\x" in name or "\\u" in name else name
             lines.append(f"| {shown.replace('|', '/')} | {' | '.join(cells)} |")
