@@ -25,14 +25,14 @@ from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.models import Models
 from pytest_selfheal.preparation import Preparation
 from pytest_selfheal.project import Project
-from pytest_selfheal.remembered import Memory
+from pytest_selfheal.remembered import Memory, Remembered
 from pytest_selfheal.results import Results
 from pytest_selfheal.rounds import Rounds, Tools
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.settling import Settling
 from pytest_selfheal.surroundings import PytestHooks, parsing_is_quiet, progress_of, signals_interrupt
 from pytest_selfheal.triage import Triage, closed
-from pytest_selfheal.types import Diagnosis, Failure, Outcome, RunReport
+from pytest_selfheal.types import Diagnosis, Failure, Outcome, Patch, RunReport
 
 if TYPE_CHECKING:
     from pytest_selfheal.record.run_dir import Run
@@ -217,16 +217,16 @@ class Healer:
         self._failures = failures
         self._models.warm_up()
         preparing = Preparation(
-            self.workshop,
-            self.tools(self.workshop).affected,
+            self.tools(self.workshop),
             self._triage,
             lambda: [self._diagnosis(0, group, self.workshop) for group in cluster(failures)],
+            self._known,
         )
         self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
         seen = Reproduction(self.workshop, failures)
         seen.look(1)
         preparing.wait()
-        self._confirmation = Confirmation(seen, self.settings.repeats - 1, self.workshop)
+        self._confirmation = Confirmation(seen, self.settings.repeats - 1, self.workshop, self._seen_before)
         self._search(self._confirmation.first)
         found = self._confirmation.result()
         if not self._confirmed():
@@ -242,8 +242,17 @@ class Healer:
         if self.settings.strategy == "auto":
             self._memories[str(workshop.folder)] = Memory(workshop, self._hide)
 
-    def _confirmed(self) -> bool:
-        return self._confirmation is None or self._confirmation.holds()
+    def _known(self, diagnosis: Diagnosis) -> Patch | None:
+        memory = self._memories.get(str(self.workshop.folder))
+        return memory.patch(diagnosis) if memory is not None else None
+
+    def _seen_before(self, failures: Sequence[Failure]) -> list[str]:
+        """Failing tests that an earlier run saw in this very code as often as it should, and repaired."""
+        groups = [self._diagnosis(0, group, self.workshop) for group in cluster(failures)]
+        return [nodeid for group in groups if self._known(group) is not None for nodeid in group.nodeids]
+
+    def _confirmed(self, nodeids: Sequence[str] = ()) -> bool:
+        return self._confirmation is None or self._confirmation.holds(nodeids)
 
     def _search(self, failures: Sequence[Failure]) -> None:
         self._number = 0
@@ -339,7 +348,7 @@ class Healer:
         """First what an earlier run has repaired: that needs no search, and it often repairs the other causes as well."""
         self._open = {diagnosis.id: diagnosis for diagnosis in diagnoses}
         memory = self._memories.get(str(workshop.folder))
-        known = [diagnosis for diagnosis in diagnoses if memory is not None and memory.proposer(diagnosis) is not None]
+        known = [diagnosis for diagnosis in diagnoses if memory is not None and memory.patch(diagnosis) is not None]
         for wave in (known, [diagnosis for diagnosis in diagnoses if diagnosis not in known]):
             self._heal_side_by_side(wave, workshop, base)
 
@@ -379,14 +388,15 @@ class Healer:
             outcome = self._triage.before(diagnosis, workshop)
             if outcome is not None:
                 return outcome
-            stub = self._triage.stub(diagnosis, workshop)
+            memory = self._memories.get(str(workshop.folder))
+            known = memory.patch(diagnosis) if memory is not None else None
+            stub = self._triage.stub(diagnosis, workshop) if known is None else None
             if stub and not self._models.can_write:
                 words = f"{stub} is a stub that was never written; writing it needs a model: add --selfheal-model NAME."
                 return closed(diagnosis, "no_candidate", words)
             proposers = self._models.proposers(workshop, diagnosis, stub is not None)
-            memory = self._memories.get(str(workshop.folder))
-            if memory is not None and (known := memory.proposer(diagnosis)) is not None:
-                proposers.insert(0, known)
+            if known is not None:
+                proposers.insert(0, Remembered(known))
             rounds = self._rounds[diagnosis.id] = Rounds(
                 self.tools(workshop), diagnosis, proposers, lambda: self._others(diagnosis)
             )

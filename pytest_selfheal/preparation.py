@@ -9,10 +9,9 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
-from pytest_selfheal.judge.affected import AffectedTests
-from pytest_selfheal.judge.workspace import Workshop
+from pytest_selfheal.rounds import Tools
 from pytest_selfheal.triage import Triage
-from pytest_selfheal.types import Diagnosis
+from pytest_selfheal.types import Diagnosis, Patch
 
 logger = logging.getLogger(__name__)
 
@@ -21,16 +20,17 @@ MOST = 8
 
 
 class Preparation:
-    """Reads sources, the import map and the stubs in a thread of its own."""
+    """Reads sources, the import map and the stubs in a thread of its own; of patches that are known, what they touch."""
 
     def __init__(
         self,
-        workshop: Workshop,
-        affected: AffectedTests,
+        tools: Tools,
         triage: Triage,
         diagnoses: Callable[[], Sequence[Diagnosis]],
+        known: Callable[[Diagnosis], Patch | None],
     ) -> None:
-        self._given = workshop, affected, triage, diagnoses
+        """``known``: the patch that an earlier run has found for a cause."""
+        self._given = tools, triage, diagnoses, known
         self._sources = threading.Event()
         self._thread = threading.Thread(target=self._work, name="selfheal-preparation", daemon=True)
         self._thread.start()
@@ -42,13 +42,16 @@ class Preparation:
     def _work(self) -> None:
         from pytest_selfheal.sources import with_sources
 
-        workshop, affected, triage, diagnoses = self._given
+        tools, triage, diagnoses, known = self._given
         try:
             for diagnosis in diagnoses()[:MOST]:
                 with_sources(diagnosis)
-                triage.stub(diagnosis, workshop)
+                if (patch := known(diagnosis)) is None:
+                    triage.stub(diagnosis, tools.workshop)
+                elif tools.reviews.of(patch, diagnosis).reason is None:
+                    tools.affected.of(patch.paths, diagnosis.nodeids, patch.changes)
             self._sources.set()
-            affected.read()
+            tools.affected.read()
         except Exception as error:  # whoever needs it reads it again, and shows what is wrong
             logger.debug("nothing is prepared: %s", error)
         finally:

@@ -102,6 +102,18 @@ class Project:
             if "::" in nodeid and not is_doctest(nodeid)
         )
 
+    def tracks(self, *paths: Path) -> bool:
+        """Whether git has one of these files, so that it came with the project, or cannot tell."""
+        from pytest_selfheal.errors import GitError
+        from pytest_selfheal.record import git
+
+        there = [str(path) for path in paths if path.exists()]
+        try:
+            repo = git.find_repo(self.top) if self.git and there else None
+            return repo is not None and bool(git.in_repo(repo, "ls-files", "--", *there).out.strip())
+        except (GitError, OSError):
+            return True
+
     def from_top(self, path: str) -> str:
         """A path relative to rootdir, made relative to top."""
         return os.path.normpath(os.path.join(self.prefix, path)).replace(os.sep, "/")  # noqa: PTH118

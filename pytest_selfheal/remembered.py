@@ -24,7 +24,6 @@ from pytest_selfheal.types import CONFIDENCES, Alternative, Attempt, Diagnosis, 
 
 if TYPE_CHECKING:
     from pytest_selfheal.judge.workspace import Workshop
-    from pytest_selfheal.project import Project
 
 STORE = "found.json"
 FORMAT = 1
@@ -66,16 +65,17 @@ class Memory:
             f"{pytest_selfheal.__version__} {platform.python_version()} {settings.cpu_seconds}",
             digest_of_tree(self._top),
         )
-        self._found = {} if _is_tracked(self._store, project) else _read(self._store)
+        # What came with the project is a stranger's proposals, and no memory of ours.
+        self._found = {} if project.tracks(self._store) else _read(self._store)
 
-    def proposer(self, diagnosis: Diagnosis) -> Remembered | None:
-        """Who proposes what was found for these failures; ``None`` where nothing was."""
+    def patch(self, diagnosis: Diagnosis) -> Patch | None:
+        """What was found for these failures; ``None`` where nothing was."""
         with self._lock:
             entry = self._found.get(self._key(diagnosis))
         if entry is None:
             return None
         try:
-            return Remembered(self._patch(entry))
+            return self._patch(entry)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None  # damaged
 
@@ -173,18 +173,6 @@ def _read(store: Path) -> dict[str, dict[str, Any]]:
         return {str(key): dict(entry) for key, entry in data["found"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}  # none yet, of another version, or damaged
-
-
-def _is_tracked(store: Path, project: Project) -> bool:
-    """Whether it came with the project: a stranger's proposals are no memory of ours."""
-    from pytest_selfheal.errors import GitError
-    from pytest_selfheal.record import git
-
-    try:
-        repo = git.find_repo(project.top) if project.git and store.exists() else None
-        return repo is not None and bool(git.in_repo(repo, "ls-files", "--", str(store)).out.strip())
-    except (GitError, OSError):
-        return True
 
 
 def digest_of_tree(top: Path) -> str:

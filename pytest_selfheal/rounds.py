@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_selfheal.ahead import Ahead
-from pytest_selfheal.guard import Review, review
+from pytest_selfheal.guard import Reviews
 from pytest_selfheal.heldback import MAX_MISSES, hold_back, is_miss, weighed
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.along import comes_into_question, quick
@@ -24,7 +24,6 @@ from pytest_selfheal.types import (
     Attempt,
     Confidence,
     Diagnosis,
-    FileChange,
     GaveUp,
     Likely,
     Outcome,
@@ -68,11 +67,15 @@ class Tools:
     deadline: float
     """``time.monotonic()`` at which all healing ends."""
     stop: threading.Event = field(default_factory=threading.Event)
-    confirmed: Callable[[], bool] = lambda: True
-    """Waits until the failures have been seen as often as they should be; whether they came again each time. Until then
-    the embedded engine may search, but nothing is judged and no model is asked."""
+    confirmed: Callable[[Sequence[str]], bool] = lambda nodeids: True
+    """Waits until the failures have been seen as often as they should be, those of ``nodeids`` by this very run; whether
+    they came again each time. Until then the embedded engine may search, but nothing is judged and no model is asked."""
     cores: Callable[[], int] = lambda: 1
     """How many children of one cause may run at once; more than one only where they cannot meet."""
+    reviews: Reviews = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reviews = Reviews(self.settings)
 
 
 @dataclass
@@ -106,7 +109,6 @@ class Rounds:
     def run(self) -> Outcome:
         started = time.monotonic()
         self._ahead = Ahead(self._verify_ahead)
-        self._reviews: dict[tuple[FileChange, ...], Review] = {}
         self.deadline = min(self.tools.deadline, started + self.tools.settings.time_limit)
         reason, words = self._ask_everyone()
         outcome = self._outcome(reason, words)
@@ -135,7 +137,7 @@ class Rounds:
         if self.remembering:
             return self._pull(proposer, self.diagnosis)
         if proposer.name != "search":
-            return self._pull(proposer, self.diagnosis) if self.tools.confirmed() else UNCONFIRMED
+            return self._pull(proposer, self.diagnosis) if self._confirmed() else UNCONFIRMED
         shown, self.held_back = hold_back(self.diagnosis)
         ended = self._pull(proposer, shown)
         self.held_back = frozenset()
@@ -163,7 +165,7 @@ class Rounds:
                 if self.tools.cores() > 1:
                     self._ahead.begin(proposal.patch)
                 continue
-            if not self.tools.confirmed():
+            if not self._confirmed():
                 return UNCONFIRMED
             if isinstance(proposal, GaveUp):
                 return self._gave_up(proposal)
@@ -196,7 +198,7 @@ class Rounds:
         if all(change.before == change.after for change in patch.changes):
             return self._attempt(patch, "duplicate", "the proposal changes nothing", started)
         self.tools.progress(self.diagnosis.id, f"checking {patch.description}")
-        checked = self._review(patch)
+        checked = self.tools.reviews.of(patch, self.diagnosis)
         refusal = checked.reason or self.tools.hooks.guard(patch, self.diagnosis)
         if refusal:
             refused = self._attempt(patch, "guarded", refusal, started)
@@ -215,9 +217,15 @@ class Rounds:
             verdict = replace(verdict, confidence="low", reason=f"{verdict.reason}; {checked.caution}")
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
 
+    def _confirmed(self) -> bool:
+        # What was found for these failures was found after they had been seen as often.
+        return self.tools.confirmed(() if self.remembering else self.diagnosis.nodeids)
+
     def _verify_ahead(self, patch: Patch, stop: threading.Event) -> Verdict | None:
         # A search takes the other core; beside a patch that is known already, it is free.
-        if not (self.remembering or self.tools.confirmed()) or self._review(patch).reason:
+        if not (self.remembering or self._confirmed()):
+            return None
+        if self.tools.reviews.of(patch, self.diagnosis).reason:
             return None
         return self._verify(patch, self.tools.cores() if self.remembering else 1, stop)
 
@@ -234,12 +242,6 @@ class Rounds:
             stop=stop,
             along=quick(others, tools.workshop.project.durations),
         )
-
-    def _review(self, patch: Patch) -> Review:
-        """The guards' review; that of what was likely is known when it is proposed."""
-        if patch.changes not in self._reviews:
-            self._reviews[patch.changes] = review(patch, self.diagnosis, self.tools.settings)
-        return self._reviews[patch.changes]
 
     def _good_enough(self, attempt: Attempt) -> bool:
         """Whether to stop here: always, unless a critic says that the intent is not met and another round is left."""

@@ -173,6 +173,7 @@ def test_children_that_could_meet_do_not_run_side_by_side(tmp_path: Path, monkey
     heal(tmp_path, monkeypatch, {"calc.py": CODE, "test_calc.py": tests}, None)
     assert beside == [False]
     if WALLS:
+        (tmp_path / ".selfheal" / "found.json").unlink()
         heal(tmp_path, monkeypatch, {}, None, sandbox="bwrap")
         assert beside == [False, True]
 
@@ -182,13 +183,16 @@ def test_a_confirmation_that_stumbles_says_so(monkeypatch: pytest.MonkeyPatch) -
         def there(self) -> list[object]:
             return []
 
+        def spare(self, nodeids: object) -> None:
+            pass
+
         def look(self, times: int) -> None:
             raise OSError(28, "No space left on device")
 
     class Shop:
         sandbox = ProcessSandbox()
 
-    confirmation = Confirmation(Full(), 2, Shop())  # type: ignore[arg-type]
+    confirmation = Confirmation(Full(), 2, Shop(), lambda failures: ())  # type: ignore[arg-type]
     with pytest.raises(OSError, match="No space left"):
         confirmation.holds()
 

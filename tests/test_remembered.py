@@ -6,15 +6,19 @@ import json
 import shutil
 import subprocess
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from healing_helpers import heal
 from project_helpers import workshop_at
 
-from pytest_selfheal.remembered import WORDS, Memory, Remembered, digest_of_tree
+from pytest_selfheal.judge import reproduce as reproducing
+from pytest_selfheal.judge.run import ChildRun
+from pytest_selfheal.judge.workspace import Workshop, Workspace
+from pytest_selfheal.remembered import WORDS, Memory, digest_of_tree
 from pytest_selfheal.types import Alternative, Diagnosis, FileChange, Outcome, Patch
 
 FILES = {
@@ -44,6 +48,14 @@ def store_of(folder: Path) -> Path:
     return folder / ".selfheal" / "found.json"
 
 
+def with_wrong_patch(folder: Path) -> None:
+    data = json.loads(store_of(folder).read_text())
+    [entry] = data["found"].values()
+    start = FILES["calc.py"].index("<=")
+    entry["edits"] = [["calc.py", start, start + 2, b64encode(b"==").decode()]]
+    store_of(folder).write_text(json.dumps(data))
+
+
 def test_the_second_run_proposes_what_the_first_one_found_and_verifies_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,16 +79,63 @@ def test_a_remembered_patch_that_does_not_hold_is_refused_and_a_search_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     healed(tmp_path, monkeypatch)
-    data = json.loads(store_of(tmp_path).read_text())
-    [entry] = data["found"].values()
-    start = FILES["calc.py"].index("<=")
-    entry["edits"] = [["calc.py", start, start + 2, b64encode(b"==").decode()]]
-    store_of(tmp_path).write_text(json.dumps(data))
+    with_wrong_patch(tmp_path)
     outcome = healed(tmp_path, monkeypatch)
     assert [attempt.verdict for attempt in outcome.attempts] == ["still_failing", "healed"]
     assert "x == limit" in outcome.attempts[0].diff
     assert outcome.candidates_tried > 0
     assert not is_searched(healed(tmp_path, monkeypatch))
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Tests of each run that looks at failures unpatched."""
+    found: list[list[str]] = []
+    run = reproducing.run_tests
+
+    def counted(workshop: Workshop, workspace: Workspace, nodeids: Sequence[str], **more: Any) -> ChildRun:
+        found.append(list(nodeids))
+        return run(workshop, workspace, nodeids, **more)
+
+    monkeypatch.setattr(reproducing, "run_tests", counted)
+    return found
+
+
+def test_what_an_earlier_run_has_seen_as_often_is_seen_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: list[list[str]]
+) -> None:
+    repeats = 2
+    for expected in (repeats, 1, 1):
+        looks.clear()
+        healed(tmp_path, monkeypatch)
+        assert looks == [["test_calc.py::test_low"]] * expected
+
+
+def test_a_failure_whose_remembered_patch_does_not_hold_is_seen_as_often_as_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: list[list[str]]
+) -> None:
+    healed(tmp_path, monkeypatch)
+    with_wrong_patch(tmp_path)
+    looks.clear()
+    outcome = healed(tmp_path, monkeypatch)
+    assert [attempt.verdict for attempt in outcome.attempts] == ["still_failing", "healed"]
+    assert looks == [["test_calc.py::test_low"]] * 2
+
+
+def test_of_several_failures_only_those_not_seen_before_are_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: list[list[str]]
+) -> None:
+    more = "from calc import high\n\n\ndef test_high():\n    assert high(2, 2)\n    assert high(3, 2)\n    assert not high(1, 2)\n"
+    files = {**FILES, "test_more.py": more}
+    assert len(heal(tmp_path, monkeypatch, files, None).outcomes) == 2
+    data = json.loads(store_of(tmp_path).read_text())
+    high = FILES["calc.py"].index("def high")
+    [forgotten] = [key for key, entry in data["found"].items() if entry["edits"][0][1] > high]
+    del data["found"][forgotten]
+    store_of(tmp_path).write_text(json.dumps(data))
+    looks.clear()
+    assert [outcome.status for outcome in heal(tmp_path, monkeypatch, files, None).outcomes] == ["healed"] * 2
+    assert looks == [["test_calc.py::test_low", "test_more.py::test_high"], ["test_more.py::test_high"]]
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +146,9 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Diagnosis]:
         return folder, healed(folder, patching).diagnosis
 
 
-def memory_of(folder: Path, diagnosis: Diagnosis, **facts: bool) -> Remembered | None:
+def memory_of(folder: Path, diagnosis: Diagnosis, **facts: bool) -> Patch | None:
     with workshop_at(folder, **facts) as workshop:
-        return Memory(workshop).proposer(diagnosis)
+        return Memory(workshop).patch(diagnosis)
 
 
 @pytest.mark.parametrize(
@@ -171,11 +230,9 @@ def test_what_is_written_of_a_patch_is_free_of_secrets(known: tuple[Path, Diagno
     written = store_of(folder).read_text()
     assert token not in written
     assert written.count("[hidden]") == 4
-    known_now = memory_of(folder, diagnosis)
-    assert known_now is not None
-    [_, proposal] = known_now.propose(diagnosis, ())
-    assert isinstance(proposal, Patch)
-    assert (proposal.changes, proposal.confidence) == (patch.changes, "low")
+    found = memory_of(folder, diagnosis)
+    assert found is not None
+    assert (found.changes, found.confidence) == (patch.changes, "low")
 
 
 def test_bytecode_is_no_part_of_the_tree(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Each rule is one small module with a ``check`` that looks at what a patch *newly
 from __future__ import annotations
 
 from pytest_selfheal.guard.review import Review as Review
+from pytest_selfheal.guard.review import Reviews as Reviews
 from pytest_selfheal.guard.review import review as review
 
-__all__ = ["Review", "review"]
+__all__ = ["Review", "Reviews", "review"]

@@ -94,3 +94,18 @@ def review(patch: Patch, diagnosis: Diagnosis, settings: Settings) -> Review:
             return Review(tuple(passed), name, f"Refused ({name}): {reason}.")
         passed.append(name)
     return Review(tuple(passed), caution=next((words for check in CAUTIONS if (words := check(facts))), None))
+
+
+class Reviews:
+    """The reviews of patches to one tree, each made once: that of what was likely is known when it is proposed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._found: dict[tuple[object, ...], Review] = {}
+
+    def of(self, patch: Patch, diagnosis: Diagnosis) -> Review:
+        """As :func:`review`; what is the same failure is the same question, whoever saw it."""
+        key = (patch.changes, *((failure.nodeid, failure.signature) for failure in diagnosis.failures))
+        if key not in self._found:
+            self._found[key] = review(patch, diagnosis, self._settings)
+        return self._found[key]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_selfheal.judge.coverage_map import CoverageMap, Executed
-from pytest_selfheal.judge.import_map import ImportMap
+from pytest_selfheal.judge.import_map import ImportMap, Known
 from pytest_selfheal.judge.outline import Change, changed, outline
 from pytest_selfheal.judge.verify import Affected
 from pytest_selfheal.judge.workspace import Workshop
@@ -31,7 +31,7 @@ WORTH_REFINING_SECONDS = 15.0
 """The same where the run has shown which functions each test calls: which lines it runs is worth less then."""
 CONSIDERED = ("passed", "xfailed", "xpassed", "skipped")
 """Outcomes of the first run that a patch could spoil."""
-STORE = "coverage.json"
+STORE, IMPORTS = "coverage.json", "imports.json"
 
 
 class AffectedTests:
@@ -44,6 +44,7 @@ class AffectedTests:
         self.workshop = workshop
         self._imports: ImportMap | None = None
         self._coverage: CoverageMap | None = None
+        self._known: Known | None = None
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -120,6 +121,8 @@ class AffectedTests:
             self._thread.join(20.0)
         if self._coverage is not None:
             self._coverage.save()
+        if self._known is not None:
+            self._known.save()
 
     def _measure(self, suspects: Sequence[str]) -> None:
         from pytest_selfheal.judge.run import run_tests
@@ -127,7 +130,8 @@ class AffectedTests:
         assert self.workshop is not None
         try:
             imports, coverage = self._maps()
-            assert coverage is not None
+            if coverage is None:
+                return
             reach = imports.reach(suspects)
             durations = self.project.durations
             wanted = [
@@ -169,12 +173,20 @@ class AffectedTests:
     def _maps(self) -> tuple[ImportMap, CoverageMap | None]:
         with self._lock:
             if self._imports is None:
-                self._imports = ImportMap.of(self.top)
-                if self.workshop is not None:
-                    store = self.workshop.settings.run_dir(self.project.rootdir) / STORE
+                folder = self._folder()
+                self._known = Known(folder / IMPORTS if folder is not None else None)
+                self._imports = ImportMap.of(self.top, self._known)
+                if folder is not None:
                     with contextlib.suppress(RecursionError):
-                        self._coverage = CoverageMap(self.top, store, self._imports)
+                        self._coverage = CoverageMap(self.top, folder / STORE, self._imports)
             return self._imports, self._coverage
+
+    def _folder(self) -> Path | None:
+        """Where earlier runs have left what they read and measured; ``None`` where that may be a stranger's."""
+        if self.workshop is None:
+            return None
+        folder = self.workshop.settings.run_dir(self.project.rootdir)
+        return None if self.project.tracks(folder / STORE, folder / IMPORTS) else folder
 
     def _runs_at_import(self, path: str, change: Change, coverage: CoverageMap) -> bool:
         return change.at_import or not change.blocks.isdisjoint(coverage.executed_at_import(path))

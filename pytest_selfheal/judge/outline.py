@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ class Change:
     """Of the old version."""
 
 
+@functools.lru_cache(maxsize=8)
 def outline(source: bytes) -> Outline | None:
     """``None`` for a source that does not parse."""
     try:
@@ -79,6 +81,7 @@ def outline(source: bytes) -> Outline | None:
     return Outline(tuple(blocks), _digest(tree))
 
 
+@functools.lru_cache(maxsize=8)  # of one patch it is asked several times
 def changed(before: bytes, after: bytes) -> Change:
     """What a change of one file touches. Everything, where one of the versions does not parse."""
     old, new = outline(before), outline(after)

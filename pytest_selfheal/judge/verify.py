@@ -194,13 +194,19 @@ class Trial:
         """The runs, begun: each second one in another copy. Leaving ``stack`` ends those that nobody needs."""
         assert self.copies is not None
         stop = _Either(self.stop)
-        workspaces = (self.workspace, stack.enter_context(self.copies()))
         # Each child ends with the thread that started it, so each lane has one.
         pools = [concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="selfheal-verify") for _ in range(LANES)]
         for pool in pools:
             stack.callback(pool.shutdown, cancel_futures=True)
         stack.callback(stop.set)
-        return [pools[n % LANES].submit(self._repeat, n, workspaces[n % LANES], stop) for n in range(repeats)]
+        begun = {}
+        for lane in reversed(
+            range(LANES)
+        ):  # the one with the affected tests takes longest, and need not wait for a copy
+            workspace = self.workspace if lane else stack.enter_context(self.copies())
+            for n in range(lane, repeats, LANES):
+                begun[n] = pools[lane].submit(self._repeat, n, workspace, stop)
+        return [begun[n] for n in range(repeats)]
 
     def _noticing(self) -> tuple[str, ...]:
         affected = frozenset(self.affected.nodeids)
