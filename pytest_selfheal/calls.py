@@ -11,7 +11,6 @@ import array
 import gc
 import os
 import sys
-import sysconfig
 import threading
 import time
 from collections.abc import Generator, Iterable, Mapping
@@ -133,9 +132,7 @@ class CallRecorder:
         self._thread = threading.get_ident()
         self.useless = False
         """Tests run at the same time: nobody can tell who calls what."""
-        paths = sysconfig.get_paths()
-        folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-        folders.append(os.path.dirname(__file__))  # noqa: PTH120
+        folders = [os.path.dirname(module) for module in (os.__file__, __file__)]  # noqa: PTH120
         self._foreign = tuple(os.path.join(folder, "") for folder in folders)  # noqa: PTH118 - for str.startswith
         self._monitoring: Any = getattr(sys, "monitoring", None)
 
@@ -158,10 +155,19 @@ class CallRecorder:
         monitoring.register_callback(TOOL, events.PY_RESUME, called)
         monitoring.register_callback(TOOL, events.PY_RETURN, self._import_ends)
         _listen(self)
-        for known in gc.get_objects():  # what conftests have imported by now
-            if type(known) is FunctionType and self._is_ours(known.__code__):
-                self._watch(known.__code__)
+        if any(map(self._is_near, sys.modules.copy().values())):
+            for known in gc.get_objects():  # what conftests have imported by now
+                if type(known) is FunctionType and self._is_ours(known.__code__):
+                    self._watch(known.__code__)
         return True
+
+    def _is_near(self, module: object) -> bool:
+        """Whether it is of the project, its tests or its plugins, so that it may have imported what is to be watched."""
+        try:
+            name = object.__getattribute__(module, "__dict__").get("__file__")  # a lazy one is not to be loaded by this
+        except AttributeError:
+            return False
+        return isinstance(name, str) and not name.startswith(self._foreign) and f"-packages{os.sep}" not in name
 
     def _is_ours(self, code: CodeType) -> bool:
         """Whether it may be at fault: of a file of the project's, and not of its tests."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from collections.abc import Mapping
@@ -155,9 +156,11 @@ def read(calls, groups):
 """
 
 
-def seen(folder: Path, *options: str, files: Mapping[str, str] = FILES, seconds: float = 0.0) -> Any:
-    """What the calls were in a run; ``seconds``: see :data:`calls.GROUP_SECONDS`."""
-    example = Example({**files, "conftest.py": SHOW.format(seconds=seconds)}, folder)
+def seen(
+    folder: Path, *options: str, files: Mapping[str, str] = FILES, seconds: float = 0.0, conftest: str = ""
+) -> Any:
+    """What the calls were in a run; ``seconds``: see :data:`calls.GROUP_SECONDS`; ``conftest``: its first lines."""
+    example = Example({**files, "conftest.py": conftest + SHOW.format(seconds=seconds)}, folder)
     result = example.run("--selfheal", "--selfheal-total-time", "1", "-p", "no:cacheprovider", *options)
     found = folder / "calls.json"
     assert found.exists(), result.stdout + result.stderr
@@ -188,6 +191,34 @@ def test_what_each_test_calls_is_seen(tmp_path: Path, options: tuple[str, ...]) 
     read = {nodeid.rpartition("::")[2]: paths for nodeid, paths in found["reads"].items()}
     assert read.pop("test_source") == ["calc.py"]
     assert set(read) <= {"test_add"}  # its failure is shown with the source
+
+
+@WATCHES
+@pytest.mark.parametrize("conftest", ["", "import calc\n", "from calc import add\ndel add\n"])
+def test_what_a_conftest_has_imported_is_watched(tmp_path: Path, conftest: str) -> None:
+    found = seen(tmp_path, conftest=conftest)
+    called = {nodeid.rpartition("::")[2]: set(names) for nodeid, names in found["tests"].items()}
+    assert "add" in called["test_add"]
+    assert {"numbers", "step"} <= called["test_numbers"]
+
+
+@WATCHES
+def test_no_module_is_loaded_by_being_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lazy.py").write_text("raise SystemExit('loaded')\n")
+    spec = importlib.util.spec_from_file_location("lazy", tmp_path / "lazy.py")
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    lazy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(lazy)
+    monkeypatch.setattr(sys, "modules", {"odd": object(), "lazy": lazy, **sys.modules})  # seen before any other
+    recorder = CallRecorder()
+    try:
+        assert recorder.start()
+    finally:
+        recorder.stop()
+    with pytest.raises(SystemExit, match="loaded"):
+        lazy.anything  # noqa: B018
 
 
 @WATCHES
