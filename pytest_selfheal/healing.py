@@ -230,8 +230,9 @@ class Healer:
         self._search(self._confirmation.first)
         found = self._confirmation.result()
         if not self._confirmed():
-            # What was begun was for failures that come and go: nothing of it was judged or written.
+            # What was begun was for failures that come and go. All begins anew, what was known and verified as well.
             self._confirmation = None
+            self.results.clear()
             self._search([each.failure for each in found if each.reason is None])
         for each in found:
             if each.reason is not None:

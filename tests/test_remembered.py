@@ -51,9 +51,14 @@ def store_of(folder: Path) -> Path:
 def with_wrong_patch(folder: Path) -> None:
     data = json.loads(store_of(folder).read_text())
     [entry] = data["found"].values()
+    spoil(entry)
+    store_of(folder).write_text(json.dumps(data))
+
+
+def spoil(entry: dict[str, Any]) -> None:
+    """Make the patch for ``low`` one that changes nothing for the better."""
     start = FILES["calc.py"].index("<=")
     entry["edits"] = [["calc.py", start, start + 2, b64encode(b"==").decode()]]
-    store_of(folder).write_text(json.dumps(data))
 
 
 def test_the_second_run_proposes_what_the_first_one_found_and_verifies_it(
@@ -136,6 +141,48 @@ def test_of_several_failures_only_those_not_seen_before_are_looked_at_again(
     looks.clear()
     assert [outcome.status for outcome in heal(tmp_path, monkeypatch, files, None).outcomes] == ["healed"] * 2
     assert looks == [["test_calc.py::test_low", "test_more.py::test_high"], ["test_more.py::test_high"]]
+
+
+FLICKERING = """\
+import os
+import tempfile
+from pathlib import Path
+
+from calc import low
+
+
+def test_flickering():
+    seen = Path(tempfile.gettempdir(), "seen")
+    again = seen.exists()
+    seen.touch()
+    assert low(5, 5) is (again and "FLICKER" in os.environ)
+    assert not low(7, 6)
+    assert low(6, 7)
+"""
+
+
+def test_when_a_failure_turns_out_to_come_and_go_what_was_verified_before_is_not_told_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = "from calc import high\n\n\ndef test_high():\n    assert high(2, 2)\n    assert high(3, 2)\n    assert not high(1, 2)\n"
+    files = {"calc.py": FILES["calc.py"], "test_a.py": FLICKERING, "test_b.py": more}
+    first = heal(tmp_path, monkeypatch, files, None)
+    assert [outcome.status for outcome in first.outcomes] == ["healed"] * 2
+    data = json.loads(store_of(tmp_path).read_text())
+    for entry in data["found"].values():
+        if entry["edits"][0][1] < FILES["calc.py"].index("def high"):
+            spoil(entry)
+    store_of(tmp_path).write_text(json.dumps(data))
+    monkeypatch.setenv("FLICKER", "1")
+    second = heal(tmp_path, monkeypatch, files, None)
+    told = {outcome.diagnosis.nodeids: (outcome.status, outcome.reason) for outcome in second.outcomes}
+    assert told == {
+        ("test_a.py::test_flickering",): ("skipped", "flaky"),
+        ("test_b.py::test_high",): ("healed", "healed"),
+    }
+    folder = tmp_path / ".selfheal" / "latest"
+    written = sorted(path.name for path in folder.rglob("000*.patch"))
+    assert written == ["0001-test-high.patch"]
 
 
 @pytest.fixture(scope="module")
