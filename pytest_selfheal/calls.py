@@ -13,8 +13,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterable, Mapping
-from types import CodeType, FunctionType
+from collections.abc import Callable, Generator, Iterable, Mapping
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,6 +40,8 @@ PROCESS_EVENTS = frozenset(
     )
 )
 """What runs code where nobody of this process sees it."""
+
+_NAMES: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
 
 
 class Calls:
@@ -163,11 +165,11 @@ class CallRecorder:
 
     def _is_near(self, module: object) -> bool:
         """Whether it is of the project, its tests or its plugins, so that it may have imported what is to be watched."""
-        try:
-            name = object.__getattribute__(module, "__dict__").get("__file__")  # a lazy one is not to be loaded by this
-        except AttributeError:
+        # By its own dictionary: a lazy one is not to be loaded by this.
+        name = _NAMES(module).get("__file__") if isinstance(module, ModuleType) else None
+        if not isinstance(name, str) or not name.endswith(".py"):
             return False
-        return isinstance(name, str) and not name.startswith(self._foreign) and f"-packages{os.sep}" not in name
+        return not name.startswith(self._foreign) and f"-packages{os.sep}" not in name
 
     def _is_ours(self, code: CodeType) -> bool:
         """Whether it may be at fault: of a file of the project's, and not of its tests."""

@@ -25,6 +25,7 @@ from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.models import Models
 from pytest_selfheal.preparation import Preparation
 from pytest_selfheal.project import Project
+from pytest_selfheal.propose import Proposer
 from pytest_selfheal.remembered import Memory, Remembered
 from pytest_selfheal.results import Results
 from pytest_selfheal.rounds import Rounds, Tools
@@ -144,6 +145,10 @@ class Healer:
         self._number = 0
         self._failures: Sequence[Failure] = ()
         self._confirmation: Confirmation | None = None
+        self._spared: Reproduction
+        """Failures that an earlier run has seen in this very code as often as it should: seen once …"""
+        self._looked_at: list[Reproduced] = []
+        """… and those of them that were looked at again, since what was found for them did not hold."""
         self._tools: dict[str, Tools] = {}
         self._memories: dict[str, Memory] = {}
         self._workers = 1
@@ -220,19 +225,23 @@ class Healer:
             self.tools(self.workshop),
             self._triage,
             lambda: [self._diagnosis(0, group, self.workshop) for group in cluster(failures)],
-            self._known,
+            lambda diagnosis: self._known(diagnosis, self.workshop),
         )
         self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
         seen = Reproduction(self.workshop, failures)
         seen.look(1)
         preparing.wait()
-        self._confirmation = Confirmation(seen, self.settings.repeats - 1, self.workshop, self._seen_before)
-        self._search(self._confirmation.first)
+        there = seen.there()
+        self._spared = seen.split(self._seen_before(there))
+        self._confirmation = Confirmation(seen, self.settings.repeats - 1, self.workshop)
+        self._search(there)
         found = self._confirmation.result()
         if not self._confirmed():
-            # What was begun was for failures that come and go. All begins anew, what was known and verified as well.
+            # What was begun was for failures that come and go: nothing of it was judged or written. Now nobody is spared.
             self._confirmation = None
-            self.results.clear()
+            self._look_at(self._spared)
+            self._spared = Reproduction(self.workshop, ())
+            found = (*found, *self._looked_at)
             self._search([each.failure for each in found if each.reason is None])
         for each in found:
             if each.reason is not None:
@@ -243,17 +252,25 @@ class Healer:
         if self.settings.strategy == "auto":
             self._memories[str(workshop.folder)] = Memory(workshop, self._hide)
 
-    def _known(self, diagnosis: Diagnosis) -> Patch | None:
-        memory = self._memories.get(str(self.workshop.folder))
+    def _known(self, diagnosis: Diagnosis, workshop: Workshop) -> Patch | None:
+        memory = self._memories.get(str(workshop.folder))
         return memory.patch(diagnosis) if memory is not None else None
 
     def _seen_before(self, failures: Sequence[Failure]) -> list[str]:
         """Failing tests that an earlier run saw in this very code as often as it should, and repaired."""
         groups = [self._diagnosis(0, group, self.workshop) for group in cluster(failures)]
-        return [nodeid for group in groups if self._known(group) is not None for nodeid in group.nodeids]
+        known = [group for group in groups if self._known(group, self.workshop) is not None]
+        return [nodeid for group in known for nodeid in group.nodeids]
 
-    def _confirmed(self, nodeids: Sequence[str] = ()) -> bool:
-        return self._confirmation is None or self._confirmation.holds(nodeids)
+    def _look_at(self, spared: Reproduction) -> list[Reproduced]:
+        """Look at failures as often as at any after all."""
+        spared.look(self.settings.repeats - 1)
+        found = spared.sum_up()
+        self._looked_at += found
+        return [each for each in found if each.reason is not None]
+
+    def _confirmed(self) -> bool:
+        return self._confirmation is None or self._confirmation.holds()
 
     def _search(self, failures: Sequence[Failure]) -> None:
         self._number = 0
@@ -272,6 +289,8 @@ class Healer:
         self._heal_all(self.diagnoses, self.workshop)
 
     def _not_reproduced(self, seen: Reproduced) -> None:
+        for memory in self._memories.values():
+            memory.doubt(seen.failure.nodeid)
         [diagnosis] = self._diagnose([seen.failure], self.workshop)
         if seen.reason == "not_reproduced" and (why := missing_service(seen.failure)):
             self.results.finish(closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}."))
@@ -348,17 +367,36 @@ class Healer:
     def _heal_all(self, diagnoses: Sequence[Diagnosis], workshop: Workshop, base: Outcome | None = None) -> None:
         """First what an earlier run has repaired: that needs no search, and it often repairs the other causes as well."""
         self._open = {diagnosis.id: diagnosis for diagnosis in diagnoses}
-        memory = self._memories.get(str(workshop.folder))
-        known = [diagnosis for diagnosis in diagnoses if memory is not None and memory.patch(diagnosis) is not None]
-        for wave in (known, [diagnosis for diagnosis in diagnoses if diagnosis not in known]):
-            self._heal_side_by_side(wave, workshop, base)
+        known = [diagnosis for diagnosis in diagnoses if self._known(diagnosis, workshop) is not None]
+        self._heal_side_by_side(known, workshop, base, searching=False)
+        left = [diagnosis for diagnosis in known if diagnosis.id in self._open]
+        if left and workshop is self.workshop and self._confirmed():
+            self._look_again(left)
+        self._heal_side_by_side(list(self._open.values()), workshop, base)
 
-    def _heal_side_by_side(self, diagnoses: Sequence[Diagnosis], workshop: Workshop, base: Outcome | None) -> None:
+    def _look_again(self, diagnoses: Sequence[Diagnosis]) -> None:
+        """What was found for these does not hold. So they are seen as often as any before somebody searches."""
+        gone = self._look_at(self._spared.split(nodeid for diagnosis in diagnoses for nodeid in diagnosis.nodeids))
+        flickering = {each.failure.nodeid for each in gone}
+        for diagnosis in diagnoses:
+            left = [failure for failure in diagnosis.failures if failure.nodeid not in flickering]
+            if len(left) < len(diagnosis.failures):
+                del self._open[diagnosis.id]
+                self.diagnoses.remove(diagnosis)
+                again = self._diagnose(left, self.workshop)
+                self.diagnoses += again
+                self._open.update((each.id, each) for each in again)
+        for each in gone:
+            self._not_reproduced(each)
+
+    def _heal_side_by_side(
+        self, diagnoses: Sequence[Diagnosis], workshop: Workshop, base: Outcome | None, searching: bool = True
+    ) -> None:
         self._workers = min(self.settings.worker_count, max(1, len(diagnoses)))
         # The work is done in child processes; a thread for each cause only waits for them.
         with concurrent.futures.ThreadPoolExecutor(self._workers, thread_name_prefix="selfheal") as pool:
             ordered = sorted(diagnoses, key=self._turn)
-            futures = [pool.submit(self._heal_one, diagnosis, workshop, base) for diagnosis in ordered]
+            futures = [pool.submit(self._heal_one, diagnosis, workshop, base, searching) for diagnosis in ordered]
             try:
                 for future in concurrent.futures.as_completed(futures):
                     future.result()
@@ -381,7 +419,7 @@ class Healer:
         durations = [self.project.durations.get(nodeid, 0.0) for nodeid in diagnosis.nodeids]
         return diagnosis.kind != "timeout", place is None or place.path == failure.path, min(durations, default=0.0)
 
-    def _work_on(self, diagnosis: Diagnosis, workshop: Workshop) -> Outcome:
+    def _work_on(self, diagnosis: Diagnosis, workshop: Workshop, searching: bool) -> Outcome:
         from pytest_selfheal.sources import with_sources
 
         try:
@@ -389,22 +427,29 @@ class Healer:
             outcome = self._triage.before(diagnosis, workshop)
             if outcome is not None:
                 return outcome
-            memory = self._memories.get(str(workshop.folder))
-            known = memory.patch(diagnosis) if memory is not None else None
-            stub = self._triage.stub(diagnosis, workshop) if known is None else None
-            if stub and not self._models.can_write:
-                words = f"{stub} is a stub that was never written; writing it needs a model: add --selfheal-model NAME."
-                return closed(diagnosis, "no_candidate", words)
-            proposers = self._models.proposers(workshop, diagnosis, stub is not None)
-            if known is not None:
-                proposers.insert(0, Remembered(known))
+            proposers: list[Proposer] = []
+            if searching:
+                stub = self._triage.stub(diagnosis, workshop)
+                if stub and not self._models.can_write:
+                    words = (
+                        f"{stub} is a stub that was never written; writing it needs a model: add --selfheal-model NAME."
+                    )
+                    return closed(diagnosis, "no_candidate", words)
+                proposers = self._models.proposers(workshop, diagnosis, stub is not None)
+            elif (known := self._known(diagnosis, workshop)) is not None:
+                proposers = [Remembered(known)]
+            before = self._rounds.get(diagnosis.id)
             rounds = self._rounds[diagnosis.id] = Rounds(
-                self.tools(workshop), diagnosis, proposers, lambda: self._others(diagnosis)
+                self.tools(workshop),
+                diagnosis,
+                proposers,
+                lambda: self._others(diagnosis),
+                before.history if before is not None else [],
             )
             outcome = rounds.run()
-            if memory is not None:
+            if (memory := self._memories.get(str(workshop.folder))) is not None:
                 memory.learn(diagnosis, outcome)
-            return self._triage.after(outcome, workshop)
+            return self._triage.after(outcome, workshop) if searching else outcome
         except SelfhealError:
             raise  # the disk, the sandbox: it concerns every cause
         except Exception as error:  # a fault of ours in one cause must not cost the others
@@ -420,7 +465,7 @@ class Healer:
         """Open causes beside one that is worked on."""
         return [other for other in list(self._open.values()) if other.id != diagnosis.id]
 
-    def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None) -> None:
+    def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None, searching: bool) -> None:
         if self.stop.is_set() or diagnosis.id not in self._open:
             return
         if time.monotonic() > self.last_call and self._confirmed():
@@ -429,9 +474,11 @@ class Healer:
             self.results.finish(closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
             return
         self.progress.update(diagnosis, "diagnosing")
-        outcome = self._work_on(diagnosis, workshop)
+        outcome = self._work_on(diagnosis, workshop, searching)
         if outcome.reason == "interrupted" or not self._confirmed():
             return
+        if not searching and outcome.status != "healed":
+            return  # it stays open
         with self._joining:
             if self._open.pop(diagnosis.id, None) is None:
                 return  # the patch of another cause repaired this one as well

@@ -103,14 +103,17 @@ class Project:
         )
 
     def tracks(self, *paths: Path) -> bool:
-        """Whether git has one of these files, so that it came with the project, or cannot tell."""
+        """Whether git has one of these files, by links as well, so that it came with the project; also where it cannot tell."""
         from pytest_selfheal.errors import GitError
         from pytest_selfheal.record import git
 
-        there = [str(path) for path in paths if path.exists()]
         try:
-            repo = git.find_repo(self.top) if self.git and there else None
-            return repo is not None and bool(git.in_repo(repo, "ls-files", "--", *there).out.strip())
+            there = {str(each) for path in paths if path.exists() for each in (path, path.resolve())}
+            inside = sorted(name for name in there if Path(name).is_relative_to(self.top))
+            if not self.git or not inside or (repo := git.find_repo(self.top)) is None:
+                return False
+            listed = git.in_repo(repo, "ls-files", "--", *inside)
+            return not listed.ok or bool(listed.out.strip())
         except (GitError, OSError):
             return True
 

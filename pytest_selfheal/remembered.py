@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_selfheal.judge.workspace import Workshop
 
 STORE = "found.json"
-FORMAT = 1
+FORMAT = 2
 KEPT = 200
 """Patches that are kept, the last ones."""
 WHOLE_BYTES = 1024 * 1024
@@ -85,10 +85,22 @@ class Memory:
         with self._lock:
             if outcome.status == "healed" and patch is not None and patch.proposer == "search":
                 self._found.pop(key, None)  # the last one used is the last one to go
-                self._found[key] = self._entry(patch, outcome)
+                self._found[key] = {
+                    **self._entry(patch, outcome),
+                    "tests": [_digest(each) for each in diagnosis.nodeids],
+                }
                 self._changed = True
             elif outcome.reason != "interrupted" and self._found.pop(key, None) is not None:
                 self._changed = True
+
+    def doubt(self, nodeid: str) -> None:
+        """Forget all that was found for failures of this test: it comes and goes."""
+        test = _digest(nodeid)
+        with self._lock:
+            gone = [key for key, entry in self._found.items() if test in entry["tests"]]
+            for key in gone:
+                del self._found[key]
+            self._changed = self._changed or bool(gone)
 
     def save(self) -> None:
         """Write it for the next run. What cannot be written is searched for again."""
@@ -170,8 +182,8 @@ def _read(store: Path) -> dict[str, dict[str, Any]]:
         data = json.loads(store.read_text("ascii"))
         if data["format"] != FORMAT:
             return {}
-        return {str(key): dict(entry) for key, entry in data["found"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {str(key): {**entry, "tests": list(entry["tests"])} for key, entry in data["found"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return {}  # none yet, of another version, or damaged
 
 

@@ -70,12 +70,6 @@ class Results:
         with self._lock:
             self._by_id[outcome.diagnosis.id] = outcome
 
-    def clear(self) -> None:
-        """Take everything back."""
-        for outcome in self.all():
-            self.take_back(outcome.diagnosis.id)
-        self.joined.clear()
-
     def take_back(self, id: str) -> None:
         """Forget what became of a cause, and remove what was written of it."""
         with self._lock:

@@ -67,9 +67,9 @@ class Tools:
     deadline: float
     """``time.monotonic()`` at which all healing ends."""
     stop: threading.Event = field(default_factory=threading.Event)
-    confirmed: Callable[[Sequence[str]], bool] = lambda nodeids: True
-    """Waits until the failures have been seen as often as they should be, those of ``nodeids`` by this very run; whether
-    they came again each time. Until then the embedded engine may search, but nothing is judged and no model is asked."""
+    confirmed: Callable[[], bool] = lambda: True
+    """Waits until the failures have been seen as often as they should be; whether they came again each time. Until then
+    the embedded engine may search, but nothing is judged and no model is asked."""
     cores: Callable[[], int] = lambda: 1
     """How many children of one cause may run at once; more than one only where they cannot meet."""
     reviews: Reviews = field(init=False)
@@ -137,7 +137,7 @@ class Rounds:
         if self.remembering:
             return self._pull(proposer, self.diagnosis)
         if proposer.name != "search":
-            return self._pull(proposer, self.diagnosis) if self._confirmed() else UNCONFIRMED
+            return self._pull(proposer, self.diagnosis) if self.tools.confirmed() else UNCONFIRMED
         shown, self.held_back = hold_back(self.diagnosis)
         ended = self._pull(proposer, shown)
         self.held_back = frozenset()
@@ -165,7 +165,7 @@ class Rounds:
                 if self.tools.cores() > 1:
                     self._ahead.begin(proposal.patch)
                 continue
-            if not self._confirmed():
+            if not self.tools.confirmed():
                 return UNCONFIRMED
             if isinstance(proposal, GaveUp):
                 return self._gave_up(proposal)
@@ -217,13 +217,9 @@ class Rounds:
             verdict = replace(verdict, confidence="low", reason=f"{verdict.reason}; {checked.caution}")
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
 
-    def _confirmed(self) -> bool:
-        # What was found for these failures was found after they had been seen as often.
-        return self.tools.confirmed(() if self.remembering else self.diagnosis.nodeids)
-
     def _verify_ahead(self, patch: Patch, stop: threading.Event) -> Verdict | None:
         # A search takes the other core; beside a patch that is known already, it is free.
-        if not (self.remembering or self._confirmed()):
+        if not (self.remembering or self.tools.confirmed()):
             return None
         if self.tools.reviews.of(patch, self.diagnosis).reason:
             return None

@@ -183,16 +183,13 @@ def test_a_confirmation_that_stumbles_says_so(monkeypatch: pytest.MonkeyPatch) -
         def there(self) -> list[object]:
             return []
 
-        def spare(self, nodeids: object) -> None:
-            pass
-
         def look(self, times: int) -> None:
             raise OSError(28, "No space left on device")
 
     class Shop:
         sandbox = ProcessSandbox()
 
-    confirmation = Confirmation(Full(), 2, Shop(), lambda failures: ())  # type: ignore[arg-type]
+    confirmation = Confirmation(Full(), 2, Shop())  # type: ignore[arg-type]
     with pytest.raises(OSError, match="No space left"):
         confirmation.holds()
 

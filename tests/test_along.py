@@ -162,9 +162,11 @@ def test_what_a_run_leaves_behind_is_seen_side_by_side_as_well(tmp_path: Path) -
 @pytest.mark.skipif(not WALLS, reason="runs go side by side only where children cannot meet")
 def test_the_first_bad_run_ends_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[ChildRun] = []
+    there: list[bool] = []
 
     def kept(*given: Any, **more: Any) -> ChildRun:
         runs.append(run_tests(*given, **more))
+        there.append(given[1].top.exists())
         return runs[-1]
 
     monkeypatch.setattr(judging, "run_tests", kept)
@@ -176,6 +178,7 @@ def test_the_first_bad_run_ends_the_others(tmp_path: Path, monkeypatch: pytest.M
     assert verdict.kind == "still_failing"
     assert "did not end" not in verdict.reason
     assert [run.finished for run in runs].count(True) == 1
+    assert all(there)  # no copy goes while somebody runs in it
 
 
 @pytest.mark.skipif(not WALLS, reason="runs go side by side only where children cannot meet")

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -202,6 +203,14 @@ def test_what_a_conftest_has_imported_is_watched(tmp_path: Path, conftest: str) 
     assert {"numbers", "step"} <= called["test_numbers"]
 
 
+class Loud(ModuleType):
+    """A module that loads what it has when it is asked for it."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        raise RuntimeError("loaded")
+
+
 @WATCHES
 def test_no_module_is_loaded_by_being_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lazy.py").write_text("raise SystemExit('loaded')\n")
@@ -211,7 +220,10 @@ def test_no_module_is_loaded_by_being_looked_at(tmp_path: Path, monkeypatch: pyt
     spec.loader = importlib.util.LazyLoader(spec.loader)
     lazy = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(lazy)
-    monkeypatch.setattr(sys, "modules", {"odd": object(), "lazy": lazy, **sys.modules})  # seen before any other
+    loud = Loud("loud")
+    loud.__file__ = "loud.py"
+    others = {"odd": object(), "loud": loud, "lazy": lazy}
+    monkeypatch.setattr(sys, "modules", {**others, **sys.modules})  # seen before any other
     recorder = CallRecorder()
     try:
         assert recorder.start()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from healing_helpers import heal
-from project_helpers import workshop_at
+from project_helpers import project_at, workshop_at
 
 from pytest_selfheal.judge import reproduce as reproducing
 from pytest_selfheal.judge.run import ChildRun
@@ -130,8 +130,7 @@ def test_a_failure_whose_remembered_patch_does_not_hold_is_seen_as_often_as_any(
 def test_of_several_failures_only_those_not_seen_before_are_looked_at_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: list[list[str]]
 ) -> None:
-    more = "from calc import high\n\n\ndef test_high():\n    assert high(2, 2)\n    assert high(3, 2)\n    assert not high(1, 2)\n"
-    files = {**FILES, "test_more.py": more}
+    files = {**FILES, "test_more.py": HIGH}
     assert len(heal(tmp_path, monkeypatch, files, None).outcomes) == 2
     data = json.loads(store_of(tmp_path).read_text())
     high = FILES["calc.py"].index("def high")
@@ -159,30 +158,70 @@ def test_flickering():
     assert not low(7, 6)
     assert low(6, 7)
 """
+"""Fails as often as it is asked, and from the second time on passes in an environment that says so."""
+HIGH = (
+    "from calc import high\n\n\n"
+    "def test_high():\n    assert high(2, 2)\n    assert high(3, 2)\n    assert not high(1, 2)\n"
+)
 
 
-def test_when_a_failure_turns_out_to_come_and_go_what_was_verified_before_is_not_told_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project in which two repairs were found."""
+    folder = tmp_path_factory.mktemp("both")
+    with pytest.MonkeyPatch.context() as patching:
+        files = {"calc.py": FILES["calc.py"], "test_a.py": FLICKERING, "test_b.py": HIGH}
+        assert [outcome.status for outcome in heal(folder, patching, files, None).outcomes] == ["healed"] * 2
+    return folder
+
+
+def edit_store(folder: Path, edit: Callable[[dict[str, Any], str], object]) -> None:
+    """``edit`` gets all that is known, and the key of what is known of ``low``."""
+    data = json.loads(store_of(folder).read_text())
+    high = FILES["calc.py"].index("def high")
+    [low] = [key for key, entry in data["found"].items() if entry["edits"][0][1] < high]
+    edit(data["found"], low)
+    store_of(folder).write_text(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("edit", "known"),
+    [
+        (lambda found, low: spoil(found[low]), "what was found for it does not hold"),
+        (lambda found, low: found.pop(low), "nothing is known of it"),
+    ],
+)
+def test_a_failure_that_comes_and_goes_costs_no_other_one_its_repair(
+    both: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    edit: Callable[[dict[str, Any], str], object],
+    known: str,
 ) -> None:
-    more = "from calc import high\n\n\ndef test_high():\n    assert high(2, 2)\n    assert high(3, 2)\n    assert not high(1, 2)\n"
-    files = {"calc.py": FILES["calc.py"], "test_a.py": FLICKERING, "test_b.py": more}
-    first = heal(tmp_path, monkeypatch, files, None)
-    assert [outcome.status for outcome in first.outcomes] == ["healed"] * 2
-    data = json.loads(store_of(tmp_path).read_text())
-    for entry in data["found"].values():
-        if entry["edits"][0][1] < FILES["calc.py"].index("def high"):
-            spoil(entry)
-    store_of(tmp_path).write_text(json.dumps(data))
+    folder = shutil.copytree(both, tmp_path / "both", symlinks=True)
+    edit_store(folder, edit)
     monkeypatch.setenv("FLICKER", "1")
-    second = heal(tmp_path, monkeypatch, files, None)
-    told = {outcome.diagnosis.nodeids: (outcome.status, outcome.reason) for outcome in second.outcomes}
+    report = heal(folder, monkeypatch, {}, None)
+    told = {outcome.diagnosis.nodeids: (outcome.status, outcome.reason) for outcome in report.outcomes}
     assert told == {
         ("test_a.py::test_flickering",): ("skipped", "flaky"),
         ("test_b.py::test_high",): ("healed", "healed"),
-    }
-    folder = tmp_path / ".selfheal" / "latest"
-    written = sorted(path.name for path in folder.rglob("000*.patch"))
-    assert written == ["0001-test-high.patch"]
+    }, known
+    [outcome] = [outcome for outcome in report.outcomes if outcome.status == "healed"]
+    assert not is_searched(outcome)
+    written = [path.name for path in (folder / ".selfheal" / "latest").rglob("000*.patch")]
+    assert written == [f"{outcome.diagnosis.id}-test-high.patch"]
+
+
+def test_what_was_found_for_a_failure_that_comes_and_goes_is_forgotten(
+    both: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: list[list[str]]
+) -> None:
+    folder = shutil.copytree(both, tmp_path / "both", symlinks=True)
+    # Another failure of the same test is found to come and go.
+    edit_store(folder, lambda found, low: found.update(other=found.pop(low)))
+    monkeypatch.setenv("FLICKER", "1")
+    heal(folder, monkeypatch, {}, None)
+    assert len(json.loads(store_of(folder).read_text())["found"]) == 1
 
 
 @pytest.fixture(scope="module")
@@ -235,11 +274,13 @@ def test_another_failure_of_the_same_tests_makes_it_a_search(known: tuple[Path, 
     [
         lambda text: "",
         lambda text: text[: len(text) // 2],
-        lambda text: text.replace('"format":1', '"format":0'),
+        lambda text: text.replace('"format":2', '"format":1'),
+        lambda text: text.replace('"format":2', f'"format":{"[" * 100_000}'),
+        lambda text: text.replace('"tests":[', '"texts":['),
         lambda text: text.replace('"edits":[[', '"edits":[[1,'),
         lambda text: text.replace("calc.py", "gone.py"),
         lambda text: text.replace('"confidence":"', '"confidence":"very '),
-        lambda text: json.dumps({"format": 1, "found": dict.fromkeys(json.loads(text)["found"])}),
+        lambda text: json.dumps({"format": 2, "found": dict.fromkeys(json.loads(text)["found"])}),
         lambda text: "[]",
     ],
 )
@@ -258,6 +299,21 @@ def test_what_came_with_the_project_is_not_remembered(known: tuple[Path, Diagnos
     assert memory_of(folder, known[1], git=True) is not None
     subprocess.run(["git", "add", "-f", ".selfheal/found.json"], cwd=folder, check=True)
     assert memory_of(folder, known[1], git=True) is None
+
+
+def test_what_came_with_the_project_by_a_link_is_told_as_well(tmp_path: Path) -> None:
+    store, index = tmp_path / ".selfheal" / "found.json", tmp_path / ".git" / "index"
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "found.json").write_text("{}")
+    (tmp_path / ".selfheal").symlink_to("data")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    project = project_at(tmp_path, git=True)
+    assert not project.tracks(store)
+    subprocess.run(["git", "add", "data"], cwd=tmp_path, check=True)
+    assert project.tracks(store)
+    assert not project.tracks(tmp_path / ".selfheal" / "coverage.json", tmp_path.parent / "found.json")
+    index.write_bytes(b"damaged")
+    assert project.tracks(store)  # nobody can tell
 
 
 def test_what_is_written_of_a_patch_is_free_of_secrets(known: tuple[Path, Diagnosis], tmp_path: Path) -> None:

@@ -174,8 +174,9 @@ class AffectedTests:
         with self._lock:
             if self._imports is None:
                 folder = self._folder()
-                self._known = Known(folder / IMPORTS if folder is not None else None)
-                self._imports = ImportMap.of(self.top, self._known)
+                known = Known(folder / IMPORTS if folder is not None else None)
+                self._imports = ImportMap.of(self.top, known)
+                self._known = known  # complete, and worth saving
                 if folder is not None:
                     with contextlib.suppress(RecursionError):
                         self._coverage = CoverageMap(self.top, folder / STORE, self._imports)

@@ -14,9 +14,10 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+import pytest_selfheal
 from pytest_selfheal import parsing
 
-FORMAT = f"1 {sys.version_info.major}.{sys.version_info.minor}"
+FORMAT = f"{pytest_selfheal.__version__} {sys.version_info.major}.{sys.version_info.minor}"
 """What parses depends on the version of Python."""
 
 _DYNAMIC = re.compile(
@@ -72,7 +73,7 @@ def _load(store: Path | None) -> dict[str, Imported]:
             str(digest): Imported(bool(dynamic), tuple((int(level), str(name)) for level, name in names))
             for digest, (dynamic, names) in data["files"].items()
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return {}  # none yet, of another version, or damaged
 
 

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -100,14 +100,15 @@ class Reproduction:
         found = self._sightings[nodeid][-1][1]
         return bool(found) and not (nodeid in self._slow and all(map(_is_timeout, found)))
 
-    def spare(self, nodeids: Iterable[str]) -> None:
-        """Look at these no more."""
-        spared = frozenset(nodeids)
-        self._pending = [nodeid for nodeid in self._pending if nodeid not in spared]
-
-    def resume(self, nodeids: Iterable[str]) -> None:
-        """Look at these again, and at no others."""
-        self._pending = [nodeid for nodeid in nodeids if self._is_worth_another_look(nodeid)]
+    def split(self, nodeids: Iterable[str]) -> Reproduction:
+        """Take the failures of these tests out, with what was seen of them: to be looked at on their own, or no more."""
+        asked = frozenset(nodeids)
+        other = Reproduction(self._workshop, [failure for failure in self._failures if failure.nodeid in asked])
+        other._sightings.update({nodeid: self._sightings.pop(nodeid) for nodeid in other._pending})
+        other._pending = [nodeid for nodeid in other._pending if other._is_worth_another_look(nodeid)]
+        self._failures = [failure for failure in self._failures if failure.nodeid not in asked]
+        self._pending = [nodeid for nodeid in self._pending if nodeid not in asked]
+        return other
 
     def there(self) -> list[Failure]:
         """The failures that have come again each time so far, as the sandbox shows them."""
@@ -136,23 +137,13 @@ class Reproduction:
 class Confirmation:
     """The other sightings of failures that were seen once: made while others search already, where children cannot meet."""
 
-    def __init__(
-        self,
-        seen: Reproduction,
-        times: int,
-        workshop: Workshop,
-        seen_before: Callable[[Sequence[Failure]], Iterable[str]],
-    ) -> None:
-        """``seen_before``: which tests an earlier run has seen fail just so, as often; nobody looks before somebody asks."""
+    def __init__(self, seen: Reproduction, times: int, workshop: Workshop) -> None:
         self._seen = seen
         self._times = times
         self._error: BaseException | None = None
         self._all: tuple[Reproduced, ...] = ()
         self.first = seen.there()
         """Failures that the first sighting has shown again, as it shows them."""
-        self._spared = frozenset(seen_before(self.first))
-        seen.spare(self._spared)
-        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._look, name="selfheal-reproduce", daemon=True)
         self._thread.start()
         if not workshop.sandbox.apart or (os.cpu_count() or 1) < 2:
@@ -172,18 +163,8 @@ class Confirmation:
             raise self._error
         return self._all
 
-    def holds(self, nodeids: Iterable[str] = ()) -> bool:
-        """Whether all of :attr:`first` came again each time, once the sightings have been made.
-
-        Tests among ``nodeids`` whose failures an earlier run has seen are now looked at as often as the others.
-        """
-        with self._lock:
-            asked = self._spared.intersection(nodeids)
-            if asked:
-                self.result()
-                self._spared -= asked
-                self._seen.resume(sorted(asked))
-                self._look()
+    def holds(self) -> bool:
+        """Whether all of :attr:`first` came again each time, once the sightings have been made."""
         there = [each.failure.nodeid for each in self.result() if each.reason is None]
         return there == [failure.nodeid for failure in self.first]
 

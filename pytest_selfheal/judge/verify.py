@@ -196,14 +196,14 @@ class Trial:
         stop = _Either(self.stop)
         # Each child ends with the thread that started it, so each lane has one.
         pools = [concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="selfheal-verify") for _ in range(LANES)]
+        copies = stack.enter_context(contextlib.ExitStack())  # removed once nobody runs in them any more
         for pool in pools:
             stack.callback(pool.shutdown, cancel_futures=True)
         stack.callback(stop.set)
         begun = {}
-        for lane in reversed(
-            range(LANES)
-        ):  # the one with the affected tests takes longest, and need not wait for a copy
-            workspace = self.workspace if lane else stack.enter_context(self.copies())
+        # The lane with the affected tests takes longest, and need not wait for a copy.
+        for lane in reversed(range(LANES)):
+            workspace = self.workspace if lane else copies.enter_context(self.copies())
             for n in range(lane, repeats, LANES):
                 begun[n] = pools[lane].submit(self._repeat, n, workspace, stop)
         return [begun[n] for n in range(repeats)]
