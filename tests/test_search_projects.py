@@ -172,3 +172,66 @@ def test_what_repairs_the_failures_of_other_causes_too_is_chosen(tmp_path: Path)
     [found] = proposals(tmp_path / "both", files, only="test_one")
     assert isinstance(found, Patch)
     assert "a + b" in after(found)
+
+
+ON_FIRST_USE = {
+    "an object remembers that a table was filled": """\
+RATES = {}
+
+
+class Table:
+    def __init__(self):
+        self.filled = False
+
+    def fill(self):
+        if not self.filled:
+            self.filled = True
+            RATES.update(low=2, high=3)
+
+
+TABLE = Table()
+
+
+def rate(name):
+    TABLE.fill()
+    return RATES[name]
+""",
+    "a function is replaced by one that was made for it": """\
+MADE = {}
+
+
+def lazily(function):
+    def first(name, _function=function):
+        return make(_function)(name)
+
+    MADE[function] = first
+    return first
+
+
+def make(function):
+    made, space = MADE[function], {}
+    exec("def made(name, _function=None):\\n    return the_rate(name)\\n", space)
+    globals()["the_rate"] = function
+    made.__code__ = space["made"].__code__
+    return made
+
+
+@lazily
+def rate(name):
+    return {"low": 2, "high": 3}[name]
+""",
+}
+
+
+@pytest.mark.parametrize("kind", ON_FIRST_USE)
+def test_what_is_made_on_first_use_is_there_for_each_candidate(tmp_path: Path, kind: str) -> None:
+    files = {
+        "rates.py": ON_FIRST_USE[kind],
+        "price.py": "from rates import rate\n\n\ndef price(n, name):\n    return n + rate(name)\n",
+        "test_price.py": (
+            "from price import price\n\n\ndef test_price():\n"
+            "    assert price(3, 'low') == 6\n    assert price(5, 'high') == 15\n    assert price(0, 'low') == 0\n"
+        ),
+    }
+    found = patch(tmp_path, files)
+    assert "return n * rate(name)" in (found.changes[0].after or b"").decode()

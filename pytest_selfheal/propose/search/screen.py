@@ -27,6 +27,8 @@ UNTOUCHED, RUNNING, FAILED, PLAUSIBLE, TIMEOUT, NO_PLACE = range(6)
 
 _ROW = struct.Struct("<ddq")
 MAX_BATCH = 400
+_CHANGED = _ROW.size * MAX_BATCH
+"""Where the children note that a run of the tests has changed what the state is."""
 
 
 @dataclass
@@ -67,7 +69,11 @@ class Screener:
         self._usage = usage
         self._close = close
         self._enough = enough
-        self._shared = mmap.mmap(-1, _ROW.size * MAX_BATCH + 8)
+        self._shared = mmap.mmap(-1, _ROW.size * MAX_BATCH + 1)
+        self._warm = False
+        """Whether children run the tests unpatched before their first candidate …"""
+        self.may_warm_up = True
+        """… which they do once a run of the tests has changed what the next one finds. An endless test would never end."""
         self.cpu_limit = 0.1
         """CPU seconds for one candidate."""
         self.wall_limit = 2.0
@@ -81,6 +87,9 @@ class Screener:
         position = 0
         while position < len(tasks) and not (position and self._enough()):
             position = self._run(tasks, position)
+            if self.may_warm_up and not self._warm and self._shared[_CHANGED]:
+                # What was made on the first run and put back after it may be missed by all runs that follow: they say nothing.
+                self._warm, position = True, 0
         for i, task in enumerate(tasks[:position]):
             task.fitness, task.cpu, task.status = _ROW.unpack_from(self._shared, i * _ROW.size)
 
@@ -126,6 +135,8 @@ class Screener:
     def _child(self, tasks: Sequence[Task], start: int) -> None:
         timer = Timer()
         self._prepare()
+        if self._warm:
+            self._warm_up(timer)
         threads = threading.active_count()
         self._state.save()
         shared, size = self._shared, _ROW.size
@@ -158,9 +169,25 @@ class Screener:
             if (
                 (status == TIMEOUT and not self.sturdy)
                 or threading.active_count() != threads
-                or not self._state.restored()
+                or not self._is_restored()
             ):
                 return  # it may have left something behind: the next candidate gets a clean process
+
+    def _is_restored(self) -> bool:
+        if not self._state.is_changed():
+            return True
+        self._shared[_CHANGED] = 1
+        return self._state.restored()
+
+    def _warm_up(self, timer: Timer) -> None:
+        """What is made on first use is made: part of the state that each candidate finds."""
+        with contextlib.suppress(BaseException):
+            self._between()
+            timer.start(self.cpu_limit)
+            try:
+                self._evaluate()
+            finally:
+                timer.stop()
 
     def _watch(self, pid: int, fd: int, start: int, stop: int) -> None:
         """Until the child has ended; kill it when one candidate takes too long in wall time."""

@@ -136,9 +136,13 @@ class State:
             self._saved.append((names, contents))
         self._before = self._fingerprint()
 
+    def is_changed(self) -> bool:
+        """Whether anything is not as it was at :meth:`save`."""
+        return self._fingerprint() != self._before
+
     def restored(self) -> bool:
         """Put back what changed since :meth:`save`; ``False`` where that is not possible."""
-        if self._fingerprint() == self._before:
+        if not self.is_changed():
             return True
         try:
             for owner, (names, contents) in zip(self._owners, self._saved, strict=True):
