@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 MAX_REFUSALS = 12
 """So many refused or failed patches of the embedded engine in a row mean that its next ones will not do either."""
 
+FILES_WORTH_A_LANE = 2
+"""Test files of the affected tests from which on the runs of a patch go side by side beside a search as well."""
+
 UNCONFIRMED: tuple[StopReason, str] = ("interrupted", "The failure did not come again each time.")
 
 
@@ -204,7 +207,7 @@ class Rounds:
             refused = self._attempt(patch, "guarded", refusal, started)
             return replace(refused, refused_by=checked.refused_by or "another plugin")
         self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
-        verdict = self._ahead.take(patch) or self._verify(patch, self.tools.cores(), self.dropped)
+        verdict = self._ahead.take(patch) or self._verify(patch, self.dropped)
         verdict = replace(verdict, guards=checked.passed)
         if patch.proposer == "search":
             self.misses += is_miss(verdict, self.held_back)
@@ -218,21 +221,24 @@ class Rounds:
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
 
     def _verify_ahead(self, patch: Patch, stop: threading.Event) -> Verdict | None:
-        # A search takes the other core; beside a patch that is known already, it is free.
         if not (self.remembering or self.tools.confirmed()):
             return None
         if self.tools.reviews.of(patch, self.diagnosis).reason:
             return None
-        return self._verify(patch, self.tools.cores() if self.remembering else 1, stop)
+        return self._verify(patch, stop, searching=not self.remembering)
 
-    def _verify(self, patch: Patch, cores: int, stop: threading.Event) -> Verdict:
+    def _verify(self, patch: Patch, stop: threading.Event, searching: bool = False) -> Verdict:
         tools = self.tools
+        affected = tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes)
+        files = {nodeid.partition("::")[0] for nodeid in affected.nodeids}
+        # A search takes the other core: runs side by side pay only where one of them has much to collect.
+        cores = 1 if searching and len(files) < FILES_WORTH_A_LANE else tools.cores()
         others = [other for other in self.others() if comes_into_question(other, patch.paths, tools.affected)]
         return verify(
             tools.workshop,
             patch,
             self.diagnosis,
-            tools.affected.of(patch.paths, self.diagnosis.nodeids, patch.changes),
+            affected,
             deadline=self.deadline,
             cores=cores,
             stop=stop,

@@ -146,6 +146,30 @@ def test_the_likely_patch_is_verified_once_and_another_one_anew(
 
 
 @pytest.mark.skipif(not WALLS, reason="what may run beside the search needs bubblewrap and two cores")
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_beside_a_search_runs_go_side_by_side_where_there_is_much_to_collect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int
+) -> None:
+    verified = threading.Event()
+    cores: list[int] = []
+
+    def watched(*given: Any, **more: Any) -> Verdict:
+        cores.append(more["cores"])
+        verdict = judging.verify(*given, **more)
+        verified.set()
+        return verdict
+
+    monkeypatch.setattr(rounds, "verify", watched)
+    files = {"calc.py": CODE, "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"}
+    other = "from calc import add\n\n\ndef test_zero():\n    assert add(3, 0) == 3\n"
+    files |= {f"test_{n}.py": other for n in range(more)}
+    [outcome] = heal(tmp_path, monkeypatch, files, Waiting(verified, "a + b"), sandbox="bwrap").outcomes
+    assert outcome.verdict is not None
+    assert (outcome.status, outcome.verdict.affected_pass) == ("healed", more)
+    assert cores == [os.cpu_count() if more > 1 else 1]
+
+
+@pytest.mark.skipif(not WALLS, reason="what may run beside the search needs bubblewrap and two cores")
 def test_a_verification_ends_when_told_to(tmp_path: Path) -> None:
     (tmp_path / "test_m.py").write_text("import time\n\n\ndef test_slow():\n    time.sleep(60)\n")
     stop = threading.Event()
