@@ -294,7 +294,7 @@ class Engine:
         first = SHORT_TRY_ENDLESS if endless else SHORT_TRY
         screener.cpu_limit = min(first + 6 * harness.cpu, 2 * self.orders.test_timeout)
         screener.wall_limit = 1.0 + 4 * harness.wall + 8 * screener.cpu_limit
-        screener.may_warm_up = not any(test.signature == "CpuTimeout" for test in harness.failing)
+        screener.may_ask = not any(test.signature == "CpuTimeout" for test in harness.failing)
         screener.sturdy = all(test.way == "direct" for test in harness.failing)
         return screener
 

@@ -28,7 +28,7 @@ UNTOUCHED, RUNNING, FAILED, PLAUSIBLE, TIMEOUT, NO_PLACE = range(6)
 _ROW = struct.Struct("<ddq")
 MAX_BATCH = 400
 _CHANGED = _ROW.size * MAX_BATCH
-"""Where the children note that a run of the tests has changed what the state is."""
+"""Where the children note that a run of the tests has changed the state."""
 
 
 @dataclass
@@ -70,10 +70,10 @@ class Screener:
         self._close = close
         self._enough = enough
         self._shared = mmap.mmap(-1, _ROW.size * MAX_BATCH + 1)
-        self._warm = False
-        """Whether children run the tests unpatched before their first candidate …"""
-        self.may_warm_up = True
-        """… which they do once a run of the tests has changed what the next one finds. An endless test would never end."""
+        self._puts_back: bool | None = None
+        """Whether the tests do twice the same where state that they change is put back; ``None``: nobody had to know."""
+        self.may_ask = True
+        """Whether that may be tried out; an endless test would never end."""
         self.cpu_limit = 0.1
         """CPU seconds for one candidate."""
         self.wall_limit = 2.0
@@ -87,9 +87,10 @@ class Screener:
         position = 0
         while position < len(tasks) and not (position and self._enough()):
             position = self._run(tasks, position)
-            if self.may_warm_up and not self._warm and self._shared[_CHANGED]:
-                # What was made on the first run and put back after it may be missed by all runs that follow: they say nothing.
-                self._warm, position = True, 0
+            if self.may_ask and self._puts_back is None and self._shared[_CHANGED]:
+                self._puts_back = self._is_the_same_again()
+                if not self._puts_back:
+                    position = 0  # of these, the first one alone found what it should
         for i, task in enumerate(tasks[:position]):
             task.fitness, task.cpu, task.status = _ROW.unpack_from(self._shared, i * _ROW.size)
 
@@ -135,8 +136,6 @@ class Screener:
     def _child(self, tasks: Sequence[Task], start: int) -> None:
         timer = Timer()
         self._prepare()
-        if self._warm:
-            self._warm_up(timer)
         threads = threading.active_count()
         self._state.save()
         shared, size = self._shared, _ROW.size
@@ -177,17 +176,30 @@ class Screener:
         if not self._state.is_changed():
             return True
         self._shared[_CHANGED] = 1
-        return self._state.restored()
+        return self._puts_back is not False and self._state.restored()
 
-    def _warm_up(self, timer: Timer) -> None:
-        """What is made on first use is made: part of the state that each candidate finds."""
-        with contextlib.suppress(BaseException):
-            self._between()
-            timer.start(self.cpu_limit)
-            try:
-                self._evaluate()
-            finally:
-                timer.stop()
+    def _is_the_same_again(self) -> bool:
+        """Run the tests unpatched, put back what they changed, and run them again, in a child.
+
+        What is made on first use may be remembered by something that is not put back, which then misses it.
+        """
+
+        def twice() -> bool:
+            timer, seen = Timer(), []
+            self._prepare()
+            self._state.save()
+            for _ in range(2):
+                self._between()
+                timer.start(2 * self.cpu_limit)
+                try:
+                    seen.append(self._evaluate())
+                finally:
+                    timer.stop()
+                if not self._state.restored():
+                    return False
+            return seen[0] == seen[1]
+
+        return fork.call(twice, self.wall_limit, self._usage, self._close) is True
 
     def _watch(self, pid: int, fd: int, start: int, stop: int) -> None:
         """Until the child has ended; kill it when one candidate takes too long in wall time."""
