@@ -289,8 +289,9 @@ class Healer:
         self._heal_all(self.diagnoses, self.workshop)
 
     def _not_reproduced(self, seen: Reproduced) -> None:
-        for memory in self._memories.values():
-            memory.doubt(seen.failure.nodeid)
+        if seen.reason in ("flaky", "not_reproduced"):
+            for memory in self._memories.values():
+                memory.doubt(seen.failure.nodeid)
         [diagnosis] = self._diagnose([seen.failure], self.workshop)
         if seen.reason == "not_reproduced" and (why := missing_service(seen.failure)):
             self.results.finish(closed(diagnosis, "environment", f"{why[0].upper()}{why[1:]}."))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 STORE = "found.json"
 FORMAT = 2
+UNDECIDED = ("interrupted", "time_limit")
+"""Reasons that say nothing of a patch."""
 KEPT = 200
 """Patches that are kept, the last ones."""
 WHOLE_BYTES = 1024 * 1024
@@ -90,7 +92,7 @@ class Memory:
                     "tests": [_digest(each) for each in diagnosis.nodeids],
                 }
                 self._changed = True
-            elif outcome.reason != "interrupted" and self._found.pop(key, None) is not None:
+            elif outcome.reason not in UNDECIDED and self._found.pop(key, None) is not None:
                 self._changed = True
 
     def doubt(self, nodeid: str) -> None:

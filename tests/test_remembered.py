@@ -19,7 +19,7 @@ from pytest_selfheal.judge import reproduce as reproducing
 from pytest_selfheal.judge.run import ChildRun
 from pytest_selfheal.judge.workspace import Workshop, Workspace
 from pytest_selfheal.remembered import WORDS, Memory, digest_of_tree
-from pytest_selfheal.types import Alternative, Diagnosis, FileChange, Outcome, Patch
+from pytest_selfheal.types import Alternative, Diagnosis, FileChange, Outcome, Patch, StopReason
 
 FILES = {
     "calc.py": "def low(x, limit):\n    return x <= limit\n\n\ndef high(x, limit):\n    return x > limit\n",
@@ -214,7 +214,7 @@ def test_a_failure_that_comes_and_goes_costs_no_other_one_its_repair(
 
 
 def test_what_was_found_for_a_failure_that_comes_and_goes_is_forgotten(
-    both: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: list[list[str]]
+    both: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = shutil.copytree(both, tmp_path / "both", symlinks=True)
     # Another failure of the same test is found to come and go.
@@ -254,6 +254,20 @@ def test_a_change_anywhere_in_the_project_makes_it_a_search(
     with (folder / name).open("a") as file:
         file.write(more)
     assert memory_of(folder, known[1]) is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"), [("time_limit", True), ("interrupted", True), ("attempts_exhausted", False)]
+)
+def test_what_says_nothing_of_a_patch_does_not_cost_it(
+    known: tuple[Path, Diagnosis], tmp_path: Path, reason: StopReason, kept: bool
+) -> None:
+    folder = shutil.copytree(known[0], tmp_path / "known", symlinks=True)
+    with workshop_at(folder) as workshop:
+        memory = Memory(workshop)
+        memory.learn(known[1], Outcome(known[1], "unhealed", reason, ""))
+        memory.save()
+    assert (memory_of(folder, known[1]) is not None) is kept
 
 
 @pytest.mark.parametrize("odd", ["\ud800", "\udcff", "\0", "ü"])

@@ -233,5 +233,4 @@ def test_what_is_made_on_first_use_is_there_for_each_candidate(tmp_path: Path, k
             "    assert price(3, 'low') == 6\n    assert price(5, 'high') == 15\n    assert price(0, 'low') == 0\n"
         ),
     }
-    found = patch(tmp_path, files)
-    assert "return n * rate(name)" in (found.changes[0].after or b"").decode()
+    assert "return n * rate(name)" in after(patch(tmp_path, files))
