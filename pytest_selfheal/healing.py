@@ -182,6 +182,7 @@ class Healer:
             self._interrupt()
             return "interrupted"
         finally:
+            self._models.drop()
             for tools in self._tools.values():
                 tools.affected.close()
             for memory in self._memories.values():
@@ -226,6 +227,7 @@ class Healer:
             self._triage,
             lambda: [self._diagnosis(0, group, self.workshop) for group in cluster(failures)],
             lambda diagnosis: self._known(diagnosis, self.workshop),
+            lambda diagnosis: self._models.begin(self.workshop, diagnosis),
         )
         self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
         seen = Reproduction(self.workshop, failures)
@@ -235,6 +237,7 @@ class Healer:
         self._spared = seen.split(self._seen_before(there))
         self._confirmation = Confirmation(seen, self.settings.repeats - 1, self.workshop)
         self._search(there)
+        self._models.drop()
         found = self._confirmation.result()
         if not self._confirmed():
             # What was begun was for failures that come and go: nothing of it was judged or written. Now nobody is spared.

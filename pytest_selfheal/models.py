@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pytest_selfheal.heldback import hold_back
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.propose import Proposer
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Diagnosis
+
+if TYPE_CHECKING:
+    from pytest_selfheal.propose.search.proposer import SearchProposer
 
 
 class Models:
@@ -35,6 +40,7 @@ class Models:
         self._budget: Any = None
         self._critic: Any = None
         self._announcement: Any = None
+        self._begun: SearchProposer | None = None
         self._lock = threading.Lock()
 
     def budget(self) -> Any:
@@ -66,6 +72,21 @@ class Models:
     def wait_for_announcement(self) -> None:
         if self._announcement is not None:
             self._announcement.wait()
+
+    def begin(self, workshop: Workshop, diagnosis: Diagnosis) -> None:
+        """Start the engine for a cause before anybody asks it, where a core is free and children cannot meet."""
+        if self.settings.strategy != "auto" or not workshop.sandbox.apart or (os.cpu_count() or 1) < 2:
+            return
+        from pytest_selfheal.propose.search.proposer import SearchProposer
+
+        self._begun = SearchProposer(workshop, self.settings)
+        self._begun.begin(hold_back(diagnosis)[0])
+
+    def drop(self) -> None:
+        """End what was begun and is not needed."""
+        if self._begun is not None:
+            self._begun.drop()
+            self._begun = None
 
     def stop(self) -> None:
         """Give up calls in flight; nobody waits for an answer after Ctrl-C."""
@@ -107,7 +128,9 @@ class Models:
         if settings.strategy == "auto" and not stub:
             from pytest_selfheal.propose.search.proposer import SearchProposer
 
-            found.append(SearchProposer(workshop, settings))
+            found.append(self._begun or SearchProposer(workshop, settings))
+            self._begun = None
+        self.drop()
         if config is not None:
             for more in config.hook.pytest_selfheal_proposers(settings=settings):
                 found += more or ()

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+# The first of these sees to it that the others, and all that come later, need not be compiled anew.
+from pytest_selfheal import as_installed as as_installed
 from pytest_selfheal import hookspecs
 from pytest_selfheal.errors import UsageError
 from pytest_selfheal.settings import OPTIONS, Settings, resolve

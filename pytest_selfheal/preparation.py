@@ -28,9 +28,10 @@ class Preparation:
         triage: Triage,
         diagnoses: Callable[[], Sequence[Diagnosis]],
         known: Callable[[Diagnosis], Patch | None],
+        begin: Callable[[Diagnosis], None],
     ) -> None:
-        """``known``: the patch that an earlier run has found for a cause."""
-        self._given = tools, triage, diagnoses, known
+        """``known``: the patch that an earlier run has found for a cause; ``begin``: starts a search for the only one."""
+        self._given = tools, triage, diagnoses, known, begin
         self._sources = threading.Event()
         self._thread = threading.Thread(target=self._work, name="selfheal-preparation", daemon=True)
         self._thread.start()
@@ -42,11 +43,14 @@ class Preparation:
     def _work(self) -> None:
         from pytest_selfheal.sources import with_sources
 
-        tools, triage, diagnoses, known = self._given
+        tools, triage, diagnoses, known, begin = self._given
         try:
-            for diagnosis in diagnoses()[:MOST]:
-                with_sources(diagnosis)
+            causes = diagnoses()
+            for diagnosis in causes[:MOST]:
+                whole = with_sources(diagnosis)
                 if (patch := known(diagnosis)) is None:
+                    if len(causes) == 1:
+                        begin(whole)
                     triage.stub(diagnosis, tools.workshop)
                 elif tools.reviews.of(patch, diagnosis).reason is None:
                     tools.affected.of(patch.paths, diagnosis.nodeids, patch.changes)

@@ -73,6 +73,8 @@ class Project:
     """The project sets a test timeout itself (pytest-timeout), which wins over ours."""
     plugins_off: bool = False
     """Plugin autoload is disabled in this run."""
+    fixtures: frozenset[str] | None = None
+    """First run: fixtures that its tests use; ``None`` where not all tests are known."""
 
     @property
     def prefix(self) -> str:

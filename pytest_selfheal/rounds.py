@@ -221,9 +221,9 @@ class Rounds:
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
 
     def _verify_ahead(self, patch: Patch, stop: threading.Event) -> Verdict | None:
-        if not (self.remembering or self.tools.confirmed()):
-            return None
-        if self.tools.reviews.of(patch, self.diagnosis).reason:
+        # What the engine proposes it has run already: the guards read it when it is judged, while its tests run.
+        refused = self.remembering and self.tools.reviews.of(patch, self.diagnosis).reason
+        if refused or not (self.remembering or self.tools.confirmed()):
             return None
         return self._verify(patch, stop, searching=not self.remembering)
 

@@ -213,7 +213,7 @@ class SelfhealPlugin(Watch):
             if self.refusal:
                 return
             project = of_config(self.config, self.outcomes.by_nodeid, self.outcomes.durations, STARTED_WITH)
-            project = replace(project, calls=self._called)
+            project = replace(project, calls=self._called, fixtures=self._fixtures(session))
             # --generate-tests alone asks for tests, not for repairs.
             failures = self.failures() if self.settings.selfheal else []
             self.report = heal_run(failures, project, self.settings, config=self.config, exit_status=exitstatus)
@@ -233,6 +233,12 @@ class SelfhealPlugin(Watch):
                 # As pytest left it: standard input captured, output free. Captured, it would have no width any more.
                 capture_manager.resume_global_capture()
                 capture_manager.suspend_global_capture(in_=False)
+
+    def _fixtures(self, session: pytest.Session) -> frozenset[str] | None:
+        """Of all tests that ran; xdist's controller has none of them, and of a module that does not collect nobody knows."""
+        if not {item.nodeid for item in session.items}.issuperset(self.outcomes.by_nodeid):
+            return None
+        return frozenset(name for item in session.items for name in getattr(item, "fixturenames", ()))
 
     # ------------------------------------------------------------------ telling
 

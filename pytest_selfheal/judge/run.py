@@ -173,6 +173,8 @@ def _arguments(
     args += [f"--rootdir={workspace.seen_rootdir}", "-o", "addopts=", "-o", f"cache_dir={box / 'cache'}"]
     args += [f"--basetemp={box / 'basetemp'}", "--continue-on-collection-errors", "-q", "--no-header", "--tb=short"]
     args += project.pytest_args
+    for plugin in workshop.unused:
+        args += ["-p", f"no:{plugin}"]
     args += arguments
     # Files, not nodeids: any odd id works, and the child keeps exactly what was asked.
     files = dict.fromkeys(nodeid.partition("::")[0] for nodeid in asked or ())

@@ -20,6 +20,7 @@ from typing import IO
 from pytest_selfheal.errors import WorkspaceError
 from pytest_selfheal.judge.environment import child_environment
 from pytest_selfheal.judge.sandbox import View, choose
+from pytest_selfheal.judge.unused import unused_plugins
 from pytest_selfheal.project import Project
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import FileChange
@@ -92,6 +93,7 @@ class Workshop:
         """On the monotonic clock: no child runs past it (``--selfheal-total-time``)."""
         self.usual: set[str] = set()
         """:attr:`.run.ChildRun.altered` of the runs without any patch."""
+        self._unused: tuple[str, ...] | None = None
         self._unpatched: dict[str, str] = {}
         self.assertions: dict[str, int] = {}
         """Assertions that each test executes unpatched, as far as they were counted; of a failing test, up to its failure."""
@@ -187,6 +189,14 @@ class Workshop:
         env["PYTHONDONTWRITEBYTECODE"] = "1"
         env["PWD"] = str(self.sandbox_cwd(workspace))
         return env
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """See :mod:`.unused`."""
+        with self._lock:
+            if self._unused is None:
+                self._unused = unused_plugins(self.project, self.pristine.top)
+            return self._unused
 
     def view(self, workspace: Workspace, box: Path, tmp: Path | None = None) -> View:
         return View(

@@ -18,6 +18,7 @@ from pytest_selfheal.types import Alternative, Attempt, Diagnosis, FileChange, G
 if TYPE_CHECKING:
     from pytest_selfheal.judge.run import ChildRun
     from pytest_selfheal.judge.workspace import Workshop
+    from pytest_selfheal.propose.search.orders import Orders
     from pytest_selfheal.settings import Settings
 
 PASSING_SHARE = 0.06
@@ -44,6 +45,18 @@ class SearchProposer:
         self._settings = settings
         self.dropped = threading.Event()
         """Set when nobody needs a repair any more: the search ends at once."""
+        self._begun: _EngineRun | None = None
+
+    def begin(self, diagnosis: Diagnosis) -> None:
+        """Start the engine for what will probably be asked; it goes on as far as it can without an answer."""
+        if diagnosis.nodeids and hasattr(os, "fork"):
+            self._begun = _EngineRun(self._workshop, self._settings, diagnosis)
+
+    def drop(self) -> None:
+        """End what was begun and nobody asked for."""
+        if self._begun is not None:
+            self._begun.stop()
+            self._begun = None
 
     def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Proposal]:
         """Plausible patches, best first, then :class:`GaveUp`. Closing the iterator kills the engine at once."""
@@ -55,7 +68,10 @@ class SearchProposer:
 
             yield from fresh_process.proposals(self._workshop, self._settings, diagnosis)
             return
-        run = _EngineRun(self._workshop, self._settings, diagnosis)
+        if self._begun is not None and not self._begun.is_for(diagnosis):
+            self.drop()
+        run = self._begun or _EngineRun(self._workshop, self._settings, diagnosis)
+        self._begun = None
         try:
             yield from run.proposals(self.dropped)
         finally:
@@ -77,37 +93,47 @@ class _EngineRun:
         self._error: BaseException | None = None
         self._last: dict[str, Any] = {}
         self._cpu_told = 0.0
-        self._thread = threading.Thread(target=self._work, name="selfheal-search", daemon=True)
+        # Before there is another thread: whoever begins early goes on to what takes the interpreter for itself.
+        self._workspace = workshop.fresh()
+        self._thread = threading.Thread(target=self._work, args=(self._ordered(),), name="selfheal-search", daemon=True)
         self._thread.start()
 
-    def _work(self) -> None:
-        from pytest_selfheal.judge.run import run_tests
+    def is_for(self, diagnosis: Diagnosis) -> bool:
+        """Whether it searches for just this: the same failures, as far as messages may differ, and the same suspects."""
+
+        def asked(one: Diagnosis) -> object:
+            return one.kind, [(failure.nodeid, failure.signature) for failure in one.failures], one.suspects
+
+        return asked(self._diagnosis) == asked(diagnosis)
+
+    def _ordered(self) -> Orders:
         from pytest_selfheal.propose.search.orders import Orders
 
+        passing, others = self._passing(), self._others()
+        durations = self._workshop.project.durations
+        return Orders(
+            diagnosis=self._diagnosis,
+            passing=passing,
+            others=others,
+            durations={nodeid: durations.get(nodeid, 0.0) for nodeid in (*self._diagnosis.nodeids, *passing, *others)},
+            top=str(self._workspace.seen_top),
+            rootdir=str(self._workspace.seen_rootdir),
+            editable=self._editable(self._workspace.top),
+            cpu_seconds=self._settings.cpu_seconds,
+            wall_seconds=self._settings.time_limit,
+            go_on=str(self._folder / "go-on"),
+            test_timeout=self._settings.test_timeout,
+        )
+
+    def _work(self, orders: Orders) -> None:
+        from pytest_selfheal.judge.run import run_tests
+
         try:
-            with self._workshop.fresh() as workspace:
-                nodeids = self._diagnosis.nodeids
-                passing, others = self._passing(), self._others()
-                orders = Orders(
-                    diagnosis=self._diagnosis,
-                    passing=passing,
-                    others=others,
-                    durations={
-                        nodeid: self._workshop.project.durations.get(nodeid, 0.0)
-                        for nodeid in (*nodeids, *passing, *others)
-                    },
-                    top=str(workspace.seen_top),
-                    rootdir=str(workspace.seen_rootdir),
-                    editable=self._editable(workspace.top),
-                    cpu_seconds=self._settings.cpu_seconds,
-                    wall_seconds=self._settings.time_limit,
-                    go_on=str(self._folder / "go-on"),
-                    test_timeout=self._settings.test_timeout,
-                )
+            with self._workspace:
                 self._run = run_tests(
                     self._workshop,
-                    workspace,
-                    [*nodeids, *passing, *others],
+                    self._workspace,
+                    [*orders.diagnosis.nodeids, *orders.passing, *orders.others],
                     timeout=self._settings.time_limit + START_SECONDS,
                     plugins=["pytest_selfheal.propose.search.engine"],
                     config=orders.to_json(),
