@@ -70,17 +70,19 @@ def signals(
     opposed = [other for other in tested if other.call == claim.call and other.expected != claim.expected]
     if opposed:
         found.append(f"the passing test {opposed[0].where} asserts {opposed[0].shown} for the same call")
+    if not found:
+        return ()  # what follows only adds to it
     callers = {f"{path}::{name}" for path, text in test_sources.items() for name in _callers(text, claim.function)} - {
         failure.nodeid.partition("[")[0]
     }
     siblings = sorted(nodeid for nodeid in passing if nodeid.partition("[")[0] in callers)
-    if len(siblings) >= 2 and found:
+    if len(siblings) >= 2:
         found.append(
             f"{len(siblings)} other tests of {claim.function}() pass with the code as it is ({siblings[0]}, …)"
         )
     changed = changed_lines or {}
     touched_test = failure.innermost is not None and failure.innermost.line in changed.get(failure.path, ())
-    if found and touched_test and not any(changed.get(path) for path in sources):
+    if touched_test and not any(changed.get(path) for path in sources):
         found.append("the test's line was changed since the last commit, the code was not")
     return tuple(found)
 

@@ -19,7 +19,7 @@ from pytest_selfheal.errors import SelfhealError
 from pytest_selfheal.join import join
 from pytest_selfheal.judge import process
 from pytest_selfheal.judge.affected import AffectedTests
-from pytest_selfheal.judge.reproduce import Confirmation, Reproduced, Reproduction, reproduce
+from pytest_selfheal.judge.reproduce import Reproduced, reproduce
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.models import Models
@@ -31,6 +31,7 @@ from pytest_selfheal.results import Results
 from pytest_selfheal.rounds import Rounds, Tools
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.settling import Settling
+from pytest_selfheal.sightings import Sightings
 from pytest_selfheal.surroundings import PytestHooks, parsing_is_quiet, progress_of, signals_interrupt
 from pytest_selfheal.triage import Triage, closed
 from pytest_selfheal.types import Diagnosis, Failure, Outcome, Patch, RunReport
@@ -144,11 +145,7 @@ class Healer:
         """Causes that are worked on, or were."""
         self._number = 0
         self._failures: Sequence[Failure] = ()
-        self._confirmation: Confirmation | None = None
-        self._spared: Reproduction
-        """Failures that an earlier run has seen in this very code as often as it should: seen once …"""
-        self._looked_at: list[Reproduced] = []
-        """… and those of them that were looked at again, since what was found for them did not hold."""
+        self._sightings: Sightings | None = None
         self._tools: dict[str, Tools] = {}
         self._memories: dict[str, Memory] = {}
         self._workers = 1
@@ -230,21 +227,17 @@ class Healer:
             lambda diagnosis: self._models.begin(self.workshop, diagnosis),
         )
         self.progress.note(f"running {len(failures)} failure{'' if len(failures) == 1 else 's'} again, unpatched")
-        seen = Reproduction(self.workshop, failures)
-        seen.look(1)
+        sightings = Sightings(self.workshop, failures)
+        there = sightings.look()
         preparing.wait()
-        there = seen.there()
-        self._spared = seen.split(self._seen_before(there))
-        self._confirmation = Confirmation(seen, self.settings.repeats - 1, self.workshop)
+        sightings.confirm(self._seen_before(there))
+        self._sightings = sightings
         self._search(there)
         self._models.drop()
-        found = self._confirmation.result()
-        if not self._confirmed():
-            # What was begun was for failures that come and go: nothing of it was judged or written. Now nobody is spared.
-            self._confirmation = None
-            self._look_at(self._spared)
-            self._spared = Reproduction(self.workshop, ())
-            found = (*found, *self._looked_at)
+        found = sightings.result()
+        if not sightings.hold():
+            # What was begun was for failures that come and go: nothing of it was judged or written.
+            found = sightings.start_over()
             self._search([each.failure for each in found if each.reason is None])
         for each in found:
             if each.reason is not None:
@@ -265,15 +258,8 @@ class Healer:
         known = [group for group in groups if self._known(group, self.workshop) is not None]
         return [nodeid for group in known for nodeid in group.nodeids]
 
-    def _look_at(self, spared: Reproduction) -> list[Reproduced]:
-        """Look at failures as often as at any after all."""
-        spared.look(self.settings.repeats - 1)
-        found = spared.sum_up()
-        self._looked_at += found
-        return [each for each in found if each.reason is not None]
-
     def _confirmed(self) -> bool:
-        return self._confirmation is None or self._confirmation.holds()
+        return self._sightings is None or self._sightings.hold()
 
     def _search(self, failures: Sequence[Failure]) -> None:
         self._number = 0
@@ -380,7 +366,8 @@ class Healer:
 
     def _look_again(self, diagnoses: Sequence[Diagnosis]) -> None:
         """What was found for these does not hold. So they are seen as often as any before somebody searches."""
-        gone = self._look_at(self._spared.split(nodeid for diagnosis in diagnoses for nodeid in diagnosis.nodeids))
+        assert self._sightings is not None
+        gone = self._sightings.look_at_spared(nodeid for diagnosis in diagnoses for nodeid in diagnosis.nodeids)
         flickering = {each.failure.nodeid for each in gone}
         for diagnosis in diagnoses:
             left = [failure for failure in diagnosis.failures if failure.nodeid not in flickering]

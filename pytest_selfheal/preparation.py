@@ -48,9 +48,11 @@ class Preparation:
             causes = diagnoses()
             for diagnosis in causes[:MOST]:
                 whole = with_sources(diagnosis)
-                if (patch := known(diagnosis)) is None:
-                    if len(causes) == 1:
-                        begin(whole)
+                patch = known(diagnosis)
+                if patch is None and len(causes) == 1:
+                    begin(whole)
+                triage.before(diagnosis, tools.workshop)
+                if patch is None:
                     triage.stub(diagnosis, tools.workshop)
                 elif tools.reviews.of(patch, diagnosis).reason is None:
                     tools.affected.of(patch.paths, diagnosis.nodeids, patch.changes)

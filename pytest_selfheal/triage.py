@@ -31,6 +31,7 @@ class Triage:
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
+        self._doubts: dict[tuple[str, str, str], tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
     def before(self, diagnosis: Diagnosis, workshop: Workshop) -> Outcome | None:
@@ -52,7 +53,7 @@ class Triage:
                 return closed(diagnosis, "test_suspect", words)
             words = f"No conftest and no installed plugin provides the fixture {name!r}; install the plugin that does."
             return closed(diagnosis, "environment", words)
-        signals = doubt.signals(failure, tests, sources, workshop.project.outcomes)
+        signals = self._signals(failure, workshop)
         if len(signals) >= doubt.ENOUGH:
             outcome = closed(diagnosis, "test_suspect", "Several signs say that the test is wrong, not the code.")
             return outcome.but(evidence=signals)
@@ -68,14 +69,21 @@ class Triage:
         """A sign that the test is wrong weighs more once no change was found that suits all tests."""
         if outcome.reason not in ("no_candidate", "attempts_exhausted"):
             return outcome
-        sources, tests = self._sources(workshop)
-        signs = doubt.signals(outcome.diagnosis.failure, tests, sources, workshop.project.outcomes)
+        signs = self._signals(outcome.diagnosis.failure, workshop)
         if not signs:
             return outcome
         tried = max(outcome.candidates_tried, len(outcome.attempts))
         signs += (f"none of {tried} changes to the code satisfies this test and the others",)
         words = "Several signs say that the test is wrong, not the code."
         return outcome.but(status="skipped", reason="test_suspect", words=words, evidence=signs)
+
+    def _signals(self, failure: Failure, workshop: Workshop) -> tuple[str, ...]:
+        """See :func:`.doubt.signals`; asked once of what is the same failure."""
+        key = str(workshop.folder), failure.nodeid, failure.signature
+        if key not in self._doubts:
+            sources, tests = self._sources(workshop)
+            self._doubts[key] = doubt.signals(failure, tests, sources, workshop.project.outcomes)
+        return self._doubts[key]
 
     def _sources(self, workshop: Workshop) -> tuple[dict[str, str], dict[str, str]]:
         """Text of all Python files below rootdir (paths relative to it): code under test, and tests."""

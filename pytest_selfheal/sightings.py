@@ -1,0 +1,54 @@
+"""How often the failures of a run are seen again: once by all, before anybody works on them, then beside the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pytest_selfheal.judge.reproduce import Confirmation, Reproduced, Reproduction
+from pytest_selfheal.judge.workspace import Workshop
+from pytest_selfheal.types import Failure
+
+
+class Sightings:
+    """What was seen of the failures so far. Failures that an earlier run has seen in this very code are spared the rest.
+
+    Made of :class:`.Reproduction` and :class:`.Confirmation`: this one knows who is looked at how often.
+    """
+
+    def __init__(self, workshop: Workshop, failures: Sequence[Failure]) -> None:
+        self._workshop = workshop
+        self._seen = Reproduction(workshop, failures)
+        self._spared = Reproduction(workshop, ())
+        self._confirmation: Confirmation | None = None
+
+    def look(self) -> list[Failure]:
+        """Look at all failures once; those that have come again, as the sandbox shows them."""
+        self._seen.look(1)
+        return self._seen.there()
+
+    def confirm(self, spared: Iterable[str]) -> None:
+        """Look as often as the settings say, but for the tests in ``spared``; in the background where children cannot meet."""
+        self._spared = self._seen.split(spared)
+        self._confirmation = Confirmation(self._seen, self._workshop.settings.repeats - 1, self._workshop)
+
+    def hold(self) -> bool:
+        """Wait for the other sightings; whether all that was there at the first one came again each time."""
+        return self._confirmation is None or self._confirmation.holds()
+
+    def result(self) -> tuple[Reproduced, ...]:
+        """What became of each failure that was not spared."""
+        return self._confirmation.result() if self._confirmation is not None else ()
+
+    def look_at_spared(self, nodeids: Iterable[str]) -> list[Reproduced]:
+        """Look at these tests as often as at any after all; those that did not come again each time."""
+        return [each for each in self._look_at(self._spared.split(nodeids)) if each.reason is not None]
+
+    def start_over(self) -> tuple[Reproduced, ...]:
+        """What was there once does not hold: nobody is spared. From now on, :meth:`hold` has nothing to wait for."""
+        found = (*self.result(), *self._look_at(self._spared))
+        self._confirmation, self._spared = None, Reproduction(self._workshop, ())
+        return found
+
+    def _look_at(self, spared: Reproduction) -> tuple[Reproduced, ...]:
+        spared.look(self._workshop.settings.repeats - 1)
+        return spared.sum_up()
