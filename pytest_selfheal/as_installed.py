@@ -2,7 +2,7 @@
 
 Pytest's import hook rewrites the assertions of every plugin, and so compiles its modules anew in each process that cannot
 keep the bytecode: in images and CI, where nothing may or does write it. Ours assert nothing on a user's behalf, and what
-the installation compiled serves.
+the installation compiled serves. (A child imports its modules before there is such a hook: see ``judge/start.py``.)
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ class Healer:
             self._interrupt()
             return "interrupted"
         finally:
-            self._models.drop()
+            self._models.close()
             for tools in self._tools.values():
                 tools.affected.close()
             for memory in self._memories.values():

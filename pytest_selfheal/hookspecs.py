@@ -20,7 +20,7 @@ def pytest_selfheal_proposers(settings: Settings) -> Sequence[Proposer] | None:
 
 @pytest.hookspec(firstresult=True)
 def pytest_selfheal_guard(patch: Patch, failure: Failure) -> str | None:
-    """A reason to refuse the patch, or ``None``; asked after the built-in guards, before anything runs."""
+    """A reason to refuse the patch, or ``None``; asked after the built-in guards, before it is judged."""
 
 
 @pytest.hookspec

@@ -41,6 +41,8 @@ class Models:
         self._critic: Any = None
         self._announcement: Any = None
         self._begun: SearchProposer | None = None
+        self._beginning = threading.Lock()
+        self._closed = False
         self._lock = threading.Lock()
 
     def budget(self) -> Any:
@@ -79,14 +81,26 @@ class Models:
             return
         from pytest_selfheal.propose.search.proposer import SearchProposer
 
-        self._begun = SearchProposer(workshop, self.settings)
-        self._begun.begin(hold_back(diagnosis)[0])
+        early = SearchProposer(workshop, self.settings)
+        with self._beginning:  # whoever ends all waits for the copy that is made here
+            if not self._closed:
+                early.begin(hold_back(diagnosis)[0])
+                self._begun = early
+
+    def _take(self) -> SearchProposer | None:
+        with self._beginning:
+            begun, self._begun = self._begun, None
+        return begun
 
     def drop(self) -> None:
         """End what was begun and is not needed."""
-        if self._begun is not None:
-            self._begun.drop()
-            self._begun = None
+        if (begun := self._take()) is not None:
+            begun.drop()
+
+    def close(self) -> None:
+        """End what was begun; nothing begins any more."""
+        self._closed = True
+        self.drop()
 
     def stop(self) -> None:
         """Give up calls in flight; nobody waits for an answer after Ctrl-C."""
@@ -125,12 +139,6 @@ class Models:
         """Who is asked, in order; a ``stub`` is not for the embedded engine, which changes code and does not write it."""
         settings, config = self.settings, self.config
         found: list[Proposer] = []
-        if settings.strategy == "auto" and not stub:
-            from pytest_selfheal.propose.search.proposer import SearchProposer
-
-            found.append(self._begun or SearchProposer(workshop, settings))
-            self._begun = None
-        self.drop()
         if config is not None:
             for more in config.hook.pytest_selfheal_proposers(settings=settings):
                 found += more or ()
@@ -138,4 +146,9 @@ class Models:
             from pytest_selfheal.propose.model import ModelProposer
 
             found.append(ModelProposer(workshop, settings, self.budget(), **self._seams()))
+        if settings.strategy == "auto" and not stub:
+            from pytest_selfheal.propose.search.proposer import SearchProposer
+
+            found.insert(0, self._take() or SearchProposer(workshop, settings))
+        self.drop()
         return found

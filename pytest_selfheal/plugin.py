@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-# The first of these sees to it that the others, and all that come later, need not be compiled anew.
+# The first of these sees to it that the others, and all that the user's run loads later, need not be compiled anew.
 from pytest_selfheal import as_installed as as_installed
 from pytest_selfheal import hookspecs
 from pytest_selfheal.errors import UsageError

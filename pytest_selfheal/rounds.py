@@ -103,6 +103,8 @@ class Rounds:
     """A patch verified, and no critic says that the intent is not met."""
     remembering: bool = False
     """What is proposed was found by an earlier run."""
+    searching: bool = False
+    """The embedded engine is at work."""
     last_words: GaveUp | None = None
     held_back: frozenset[str] = frozenset()
     """Failing cases that the proposer at work does not see."""
@@ -136,10 +138,10 @@ class Rounds:
         return ended
 
     def _ask(self, proposer: Proposer) -> tuple[StopReason, str] | None:
-        self.remembering = proposer.name == Remembered.name
+        self.remembering, self.searching = proposer.name == Remembered.name, proposer.name == "search"
         if self.remembering:
             return self._pull(proposer, self.diagnosis)
-        if proposer.name != "search":
+        if not self.searching:
             return self._pull(proposer, self.diagnosis) if self.tools.confirmed() else UNCONFIRMED
         shown, self.held_back = hold_back(self.diagnosis)
         ended = self._pull(proposer, shown)
@@ -182,7 +184,7 @@ class Rounds:
                 bad_in_a_row += 1
             if time.monotonic() > self.deadline:
                 return "time_limit", "The time limit came before a patch verified."
-            if proposer.name == "search" and bad_in_a_row >= MAX_REFUSALS:
+            if self.searching and bad_in_a_row >= MAX_REFUSALS:
                 break
             if self.held_back and self.misses >= MAX_MISSES:
                 break
@@ -204,6 +206,7 @@ class Rounds:
         checked = self.tools.reviews.of(patch, self.diagnosis)
         refusal = checked.reason or self.tools.hooks.guard(patch, self.diagnosis)
         if refusal:
+            self._ahead.drop()
             refused = self._attempt(patch, "guarded", refusal, started)
             return replace(refused, refused_by=checked.refused_by or "another plugin")
         self.tools.progress(self.diagnosis.id, f"verifying {patch.description}")
@@ -221,9 +224,10 @@ class Rounds:
         return self._attempt(patch, verdict.kind, verdict.reason, started, verdict)
 
     def _verify_ahead(self, patch: Patch, stop: threading.Event) -> Verdict | None:
-        # What the engine proposes it has run already: the guards read it when it is judged, while its tests run.
-        refused = self.remembering and self.tools.reviews.of(patch, self.diagnosis).reason
-        if refused or not (self.remembering or self.tools.confirmed()):
+        # The engine has run its own small edit already, behind the same walls: guards read it while its tests run.
+        if not self.searching and self.tools.reviews.of(patch, self.diagnosis).reason:
+            return None
+        if not (self.remembering or self.tools.confirmed()):
             return None
         return self._verify(patch, stop, searching=not self.remembering)
 

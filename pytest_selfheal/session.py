@@ -238,7 +238,10 @@ class SelfhealPlugin(Watch):
         """Of all tests that ran; xdist's controller has none of them, and of a module that does not collect nobody knows."""
         if not {item.nodeid for item in session.items}.issuperset(self.outcomes.by_nodeid):
             return None
-        return frozenset(name for item in session.items for name in getattr(item, "fixturenames", ()))
+        try:
+            return frozenset(str(name) for item in session.items for name in getattr(item, "fixturenames", None) or ())
+        except Exception:  # an item of another plugin's own kind
+            return None
 
     # ------------------------------------------------------------------ telling
 

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 from healing_helpers import SUMS, heal
 from project_helpers import workshop_at
 
-from pytest_selfheal import healing, rounds
+from pytest_selfheal import healing, rounds, sightings
 from pytest_selfheal.ahead import Ahead
 from pytest_selfheal.judge import verify as judging
 from pytest_selfheal.judge.reproduce import Confirmation
@@ -145,6 +145,50 @@ def test_the_likely_patch_is_verified_once_and_another_one_anew(
     assert judged == (["a + b"] if last == "a + b" else ["a + b", "b + a"])
 
 
+class Exiting:
+    """Says that what the guards refuse is likely, proposes it, waits until it is seen to have ended, and proposes a repair."""
+
+    def __init__(self, name: str, ended: Callable[[], bool]) -> None:
+        self.name = name
+        self.ended = ended
+
+    def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Proposal]:
+        def patch(text: str) -> Patch:
+            after = CODE.replace("return a - b", text).encode()
+            return Patch((FileChange("calc.py", CODE.encode(), after),), self.name, text)
+
+        bad = patch("import os; os._exit(0)")
+        yield Likely(bad)
+        yield bad
+        assert self.ended()
+        yield patch("return a + b")
+        yield GaveUp("no_candidate", "Nothing else.", self.name)
+
+
+@pytest.mark.skipif(not WALLS, reason="what may run beside the search needs bubblewrap and two cores")
+@pytest.mark.parametrize("name", ["search", "plugin"])
+def test_what_the_guards_refuse_is_not_run_or_not_any_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    stopped: list[bool] = []
+
+    def watched(*given: Any, stop: threading.Event, **more: Any) -> Verdict:
+        if "_exit" not in given[1].description:
+            return judging.verify(*given, stop=stop, **more)
+        stopped.append(stop.wait(30))
+        return Verdict("error", "stopped")
+
+    monkeypatch.setattr(rounds, "verify", watched)
+    tests = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+    proposer = Exiting(name, lambda: stopped in ([True], []))
+    report = heal(tmp_path, monkeypatch, {"calc.py": CODE, "test_calc.py": tests}, proposer, sandbox="bwrap")
+    [outcome] = report.outcomes
+    assert [attempt.verdict for attempt in outcome.attempts] == ["guarded", "healed"]
+    # Of the engine alone nothing is read first; it has run its edit already.
+    assert all(stopped)
+    assert name == "search" or not stopped
+
+
 @pytest.mark.skipif(not WALLS, reason="what may run beside the search needs bubblewrap and two cores")
 @pytest.mark.parametrize("more", [0, 1, 2])
 def test_beside_a_search_runs_go_side_by_side_where_there_is_much_to_collect(
@@ -192,7 +236,7 @@ def test_children_that_could_meet_do_not_run_side_by_side(tmp_path: Path, monkey
             super().__init__(*given)
             beside.append(self._thread.is_alive())
 
-    monkeypatch.setattr(healing, "Confirmation", Watched)
+    monkeypatch.setattr(sightings, "Confirmation", Watched)
     tests = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
     heal(tmp_path, monkeypatch, {"calc.py": CODE, "test_calc.py": tests}, None)
     assert beside == [False]

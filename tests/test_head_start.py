@@ -16,9 +16,10 @@ from pytest_selfheal.healing import heal_run
 from pytest_selfheal.judge.reproduce import Reproduction
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.sandbox import find_bwrap
+from pytest_selfheal.models import Models
 from pytest_selfheal.propose.search import proposer
 from pytest_selfheal.settings import Settings
-from pytest_selfheal.types import Failure, RunReport
+from pytest_selfheal.types import Diagnosis, Failure, Raised, RunReport
 
 WALLS = find_bwrap()[0] is not None and (os.cpu_count() or 1) > 1
 pytestmark = pytest.mark.skipif(
@@ -37,9 +38,9 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     start, look = proposer._EngineRun.__init__, Reproduction.look
 
-    def started(self: Any, workshop: Any, settings: Any, diagnosis: Any) -> None:
+    def started(self: Any, workshop: Any, settings: Any, diagnosis: Any, *more: Any) -> None:
         found.append(tuple(nodeid.rpartition("::")[2] for nodeid in diagnosis.nodeids))
-        start(self, workshop, settings, diagnosis)
+        start(self, workshop, settings, diagnosis, *more)
 
     def looked(self: Reproduction, times: int) -> None:
         look(self, times)
@@ -127,3 +128,35 @@ def test_what_is_known_is_not_searched(tmp_path: Path, begun: list[tuple[str, ..
     assert [outcome.status for outcome in report.outcomes] == ["healed"]
     assert begun == [("seen",)]
     assert not [thread for thread in threading.enumerate() if thread.name == "selfheal-search"]
+
+
+def test_what_is_being_begun_when_all_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "test_m.py").write_text("def test_no():\n    assert False\n")
+    copying, copied = threading.Event(), threading.Event()
+    runs: list[Any] = []
+    start = proposer._EngineRun.__init__
+
+    def slowly(self: Any, *given: Any) -> None:
+        copying.set()
+        assert copied.wait(20)
+        start(self, *given)
+        runs.append(self)
+
+    monkeypatch.setattr(proposer._EngineRun, "__init__", slowly)
+    failure = Failure("test_m.py::test_no", "call", (Raised("AssertionError", ""),), path="test_m.py")
+    failing = Diagnosis("0001", (failure,), "logic", (), "", str(tmp_path), str(tmp_path))
+    settings = Settings(sandbox="bwrap", effort="fast")
+    models = Models(settings, None, tmp_path, redactor=None, trace=print, note=print)
+    with workshop_at(tmp_path, settings) as workshop:
+        beginning = threading.Thread(target=models.begin, args=(workshop, failing))
+        beginning.start()
+        assert copying.wait(20)
+        ending = threading.Thread(target=models.close)
+        ending.start()
+        copied.set()
+        ending.join(30)
+        assert not ending.is_alive()
+        [run] = runs
+        assert not run._thread.is_alive()
+        models.begin(workshop, failing)  # too late
+        assert runs == [run]

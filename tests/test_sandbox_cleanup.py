@@ -6,6 +6,10 @@ import os
 import stat
 from pathlib import Path
 
+import pytest
+from project_helpers import workshop_at
+
+from pytest_selfheal.judge import workspace
 from pytest_selfheal.judge.workspace import _remove
 
 
@@ -40,4 +44,19 @@ def test_read_only_folders_are_removed(tmp_path: Path):
     (folder / "deep" / "file").write_text("x")
     (folder / "deep").chmod(0o500)
     _remove(folder)
+    assert not folder.exists()
+
+
+def test_what_cannot_be_removed_now_is_removed_by_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    project = tmp_path / "project"
+    project.mkdir()
+    with workshop_at(project) as made:
+        folder = made.folder
+        (folder / "copy-x").mkdir()
+        monkeypatch.setattr(workspace, "_remove", lambda path: None if path.name == "copy-x" else _remove(path))
+    assert sorted(path.name for path in folder.iterdir()) == ["copy-x", "lock"]
+    monkeypatch.undo()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    workspace.clean_stale()
     assert not folder.exists()

@@ -7,6 +7,7 @@ the channel's are removed at once, so that the project's code does not find them
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import os
 import sys
@@ -15,6 +16,8 @@ from typing import Any
 
 import pytest
 
+# What the first failure needs is imported here as well: later, pytest's import hook would compile it anew.
+from pytest_selfheal import capture
 from pytest_selfheal.judge import bytecode, fence
 from pytest_selfheal.judge.assertions import Counter
 from pytest_selfheal.judge.control import Control, Integrity
@@ -104,8 +107,6 @@ class Judge(Watch):
         self._send_report(report, report.when or "call")
 
     def _send_report(self, report: Any, phase: str) -> None:
-        from pytest_selfheal import capture
-
         message: dict[str, Any] = {
             "is": "report",
             "nodeid": report.nodeid,
@@ -204,6 +205,8 @@ def channel_fds() -> tuple[int, ...]:
 def pytest_load_initial_conftests() -> None:
     # Other plugins are imported by now; what they are is not part of the copy.
     setup = prepared()
+    for name in setup["imports"]:
+        importlib.import_module(name)
     if setup["keep_bytecode"]:
         bytecode.keep(setup["copy"])
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_selfheal.judge import bytecode, child, start
 from pytest_selfheal.judge.process import launch
+from pytest_selfheal.judge.unused import IMPORTED
 from pytest_selfheal.session import Outcomes
 from pytest_selfheal.types import Failure
 
@@ -99,6 +100,7 @@ def run_tests(
         "token": token,
         "control": list(control),
         "watched": list(watched),
+        "imports": IMPORTED if workshop.unused else (),
         "keep_bytecode": keep_bytecode,
         "alone": not plugins,
         "original": str(project.top),

@@ -31,6 +31,7 @@ except ImportError:  # Windows: stale folders are then told by their age alone
     fcntl = None  # type: ignore[assignment]
 
 PREFIX = "pytest-selfheal-"
+LOCK = "lock"
 NEEDED_SUFFIXES = frozenset((".py", ".so", ".pyd", ".dylib", ".dll", ".json", ".toml", ".txt", ".cfg", ".ini"))
 """Ignored files of these kinds that lie beside tracked ones are copied: generated modules (``_version.py``), built
 extensions, small data."""
@@ -129,6 +130,7 @@ class Workshop:
         """A workshop whose pristine copy already has ``changes``: for failures that only appear once these are made."""
         other = Workshop(self.project, self.settings)
         other.deadline = self.deadline
+        other._unused = self._unused
         other._pristine = self._moved(other, changes)
         return other
 
@@ -192,11 +194,16 @@ class Workshop:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """See :mod:`.unused`."""
+        """Plugins that children do without, see :mod:`.unused`; who finds that they are needed sets it to none."""
         with self._lock:
             if self._unused is None:
                 self._unused = unused_plugins(self.project, self.pristine.top)
             return self._unused
+
+    @unused.setter
+    def unused(self, plugins: tuple[str, ...]) -> None:
+        with self._lock:
+            self._unused = plugins
 
     def view(self, workspace: Workspace, box: Path, tmp: Path | None = None) -> View:
         return View(
@@ -233,7 +240,7 @@ class Workshop:
     def close(self) -> None:
         """Remove everything this run made outside ``.selfheal``."""
         self._lock_file.close()
-        _remove(self.folder)
+        _discard(self.folder)
 
     def __enter__(self) -> Workshop:
         return self
@@ -248,16 +255,16 @@ def clean_stale() -> None:
         return
     with contextlib.suppress(OSError):
         for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-            with contextlib.suppress(OSError), (folder / "lock").open("r+b") as lock:
+            with contextlib.suppress(OSError), (folder / LOCK).open("r+b") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(folder)
+                _discard(folder)
 
 
 def _claim() -> tuple[Path, IO[bytes]]:
     """A new folder and its lock, held. Made under another name first: a folder without a held lock counts as stale."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
-        lock = (folder / "lock").open("wb")
+        lock = (folder / LOCK).open("wb")
         if fcntl is not None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Resolved: pytest resolves its rootdir, and nodeids must agree (a temp folder may be a symlink).
@@ -318,6 +325,16 @@ def _cannot_copy(top: Path, error: Exception) -> str:
         f"Cannot make a working copy of {top} in {tempfile.gettempdir()} ({reason}): "
         "free some space there or point TMPDIR elsewhere."
     )
+
+
+def _discard(folder: Path) -> None:
+    """Remove a run's folder, its lock last: what cannot be removed now, the next run can tell, and removes."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.name != LOCK:
+                _remove(path)
+        if [path.name for path in folder.iterdir()] == [LOCK]:
+            _remove(folder)
 
 
 def _remove(folder: Path) -> None:

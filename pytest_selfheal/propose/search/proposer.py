@@ -29,6 +29,8 @@ MAX_OTHERS = 8
 MAX_OTHER_FILES = 3
 """Test files that are collected for their sake alone."""
 START_SECONDS = 30.0
+EARLY = 3.0
+"""How much longer an engine that began early may take: so many seconds, and so many times what its tests take."""
 POLL_SECONDS = 0.2
 """How soon a search that is no longer needed ends."""
 MAX_PATCHES = 8
@@ -50,7 +52,9 @@ class SearchProposer:
     def begin(self, diagnosis: Diagnosis) -> None:
         """Start the engine for what will probably be asked; it goes on as far as it can without an answer."""
         if diagnosis.nodeids and hasattr(os, "fork"):
-            self._begun = _EngineRun(self._workshop, self._settings, diagnosis)
+            # While the tests are seen to fail again, nobody waits for the engine.
+            early = EARLY * sum(self._workshop.project.durations.get(nodeid, 0.0) for nodeid in diagnosis.nodeids)
+            self._begun = _EngineRun(self._workshop, self._settings, diagnosis, EARLY + early)
 
     def drop(self) -> None:
         """End what was begun and nobody asked for."""
@@ -81,10 +85,12 @@ class SearchProposer:
 class _EngineRun:
     """One engine child, from its start to its end."""
 
-    def __init__(self, workshop: Workshop, settings: Settings, diagnosis: Diagnosis) -> None:
+    def __init__(self, workshop: Workshop, settings: Settings, diagnosis: Diagnosis, early: float = 0.0) -> None:
+        """``early``: seconds that pass before somebody waits for it."""
         self._workshop = workshop
         self._settings = settings
         self._diagnosis = diagnosis
+        self._seconds = settings.time_limit + early
         self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._stop = threading.Event()
         self._started = time.monotonic()
@@ -120,7 +126,7 @@ class _EngineRun:
             rootdir=str(self._workspace.seen_rootdir),
             editable=self._editable(self._workspace.top),
             cpu_seconds=self._settings.cpu_seconds,
-            wall_seconds=self._settings.time_limit,
+            wall_seconds=self._seconds,
             go_on=str(self._folder / "go-on"),
             test_timeout=self._settings.test_timeout,
         )
@@ -134,7 +140,7 @@ class _EngineRun:
                     self._workshop,
                     self._workspace,
                     [*orders.diagnosis.nodeids, *orders.passing, *orders.others],
-                    timeout=self._settings.time_limit + START_SECONDS,
+                    timeout=self._seconds + START_SECONDS,
                     plugins=["pytest_selfheal.propose.search.engine"],
                     config=orders.to_json(),
                     on_message=self._messages.put,
