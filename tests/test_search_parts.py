@@ -310,6 +310,11 @@ def test_patches_that_agree_are_one_group_of_high_confidence() -> None:
     assert choices[0].alternatives == ()
 
 
+def test_where_time_ended_the_search_for_others_nothing_is_of_high_confidence() -> None:
+    found = [plausible("a/x", 0.1), plausible("b/y", 0.05)]
+    assert [c.confidence for c in choose(found, compared(SAME, SAME), settled=False)] == ["medium", "medium"]
+
+
 def test_a_difference_is_shown_and_lowers_confidence() -> None:
     choices = choose([plausible("a/x", 0.1), plausible("b/y", 0.09)], compared(SAME, OTHER))
     assert choices[0].confidence == "medium"

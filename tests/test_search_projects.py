@@ -234,3 +234,15 @@ def test_what_is_made_on_first_use_is_there_for_each_candidate(tmp_path: Path, k
         ),
     }
     assert "return n * rate(name)" in after(patch(tmp_path, files))
+
+
+@pytest.mark.parametrize(("seconds", "confidence"), [(60.0, "high"), (4.0, "medium")])
+def test_confidence_is_lower_where_time_ended_the_search(tmp_path: Path, seconds: float, confidence: str) -> None:
+    tests = (
+        "import time\n\nfrom calc import span\n\n\ndef test_span():\n    time.sleep(0.1)\n"
+        "    assert span([3, 9, 4]) == 6\n    assert span([-1, -5]) == 4\n    assert span([7]) == 0\n"
+    )
+    files = {"calc.py": "def span(values):\n    return max(values) + min(values)\n", "test_calc.py": tests}
+    found = patch(tmp_path, files, Settings(sandbox="process", effort="fast", time_limit=seconds))
+    assert "max(values) - min(values)" in after(found)
+    assert found.confidence == confidence

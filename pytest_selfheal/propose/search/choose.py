@@ -56,12 +56,14 @@ def choose(
     doubt: Callable[[Plausible], float] = lambda plausible: 1.0,
     reads: Callable[[Candidate], Counter[str]] = lambda candidate: Counter(),
     pinned: Callable[[Plausible], bool] = lambda plausible: True,
+    settled: bool = True,
 ) -> list[Choice]:
     """``comparison`` has the unpatched code's answers first, then those of ``found`` in its order (as many as there are).
 
     ``located`` says whether it is clear enough that the fault lies where a candidate changes the code; ``doubt`` which
     share of its weight a patch keeps for how it reads and what the tests see of it; ``reads`` how often the changed code reads each name;
-    ``pinned`` whether the tests look at all that a patch decides (asked of the first one only, where it matters).
+    ``pinned`` whether the tests look at all that a patch decides (asked of the first one only, where it matters); ``settled``
+    whether others were looked for as long as they should.
     """
     groups = _grouped(found, comparison)
     doubts = {id(p): doubt(p) for p in found}
@@ -79,7 +81,11 @@ def choose(
             confidence = _confidence(group, group.worth / total, comparison)
             first = group.members[0]
             if confidence == "high" and (
-                not located(first.candidate) or doubts[id(first)] < 1 or _may_drop(group, reads) or not pinned(first)
+                not settled
+                or not located(first.candidate)
+                or doubts[id(first)] < 1
+                or _may_drop(group, reads)
+                or not pinned(first)
             ):
                 confidence = "medium"
             if doubts[id(first)] <= HARDLY:

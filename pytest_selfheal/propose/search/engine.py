@@ -133,6 +133,7 @@ class Engine:
                 doubts.of,
                 doubts.reads,
                 doubts.pinned,
+                search.settled,
             )
             self.send(
                 "patches",

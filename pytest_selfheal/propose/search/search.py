@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,6 +63,8 @@ DOUBT_MOST, DOUBT_SHARE, DOUBT_TIMES = 20.0, 0.3, 6.0
 DOUBT_GROWTH = 0.0075
 """Of the share for each CPU second of the budget: 15 % of 20 seconds, all of it from 40 on. Who gives less wants to know soon."""
 
+WAITING = 6.0
+"""Others are gathered for so many times these CPU seconds of wall time at most, or for as long again as it took to find."""
 COLLECT_SHARE = 0.6
 """Of the CPU seconds, for more of what lets a file be collected, while none of it makes all tests of the file pass."""
 
@@ -194,6 +197,8 @@ class Search:
         self.tried = 0
         self.first = 0.0
         """CPU seconds after which the last group's first patch was found."""
+        self.settled = True
+        """Others than those of the last group were looked for as long as they should be: time did not end it."""
         self.regressed: list[tuple[Candidate, tuple[str, ...]]] = []
         self.pool: list[Partial] = []
         self._found: list[Plausible] = []
@@ -222,10 +227,12 @@ class Search:
         if self._harness.failing:
             self._base = self._harness.baseline
         while not self.budget.over:
-            start = self.budget.spent
+            start, began = self.budget.spent, time.monotonic()
             self._found = []
-            until, looked, sure = float("inf"), 0, False
-            while not self.budget.over and self.budget.spent < until and len(self._found) < MAX_PLAUSIBLE:
+            until, latest, looked, sure = math.inf, math.inf, 0, False
+            while not self.budget.over and len(self._found) < MAX_PLAUSIBLE:
+                if self.budget.spent >= until or time.monotonic() >= latest:
+                    break
                 if self._found and self.budget.late:
                     break
                 if not self._step(gathering=bool(self._found)):
@@ -237,9 +244,14 @@ class Search:
                 first, sure, looked = not looked, good is not None, len(self._found)
                 if first or sure:
                     self._on_likely(good or new[0])
-                    until = self.budget.spent + self._patience(self.budget.spent - start, sure)
+                    patience = self._patience(self.budget.spent - start, sure)
+                    now = time.monotonic()
+                    # Tests that sleep or wait take no CPU time, and would be tried until all time is over.
+                    until, latest = self.budget.spent + patience, now + max(WAITING * patience, now - began)
             if not self._found:
                 return
+            ended = self.budget.spent >= until or time.monotonic() >= latest
+            self.settled = ended or not (self.budget.over or self.budget.late)
             yield self._found
 
     def _patience(self, took: float, sure: bool) -> float:
@@ -398,11 +410,14 @@ class Search:
         return Task(candidate, *parts) if parts is not None else None
 
     def _screen(self, batch: list[Task]) -> None:
-        before = self.budget.spent
+        before, began = self.budget.spent, time.monotonic()
         self._screener.screen(batch)
         took = self.budget.spent - before
         self.screen_spent += took
-        self._rate = 0.5 * self._rate + 0.5 * max(took / len(batch), 1e-5)
+        waited = (
+            time.monotonic() - began
+        ) / WAITING  # where tests sleep, the wall clock alone tells how long a batch takes
+        self._rate = 0.5 * self._rate + 0.5 * max(max(took, waited) / len(batch), 1e-5)
         for task in batch:
             self.tried += task.status > RUNNING and not task.retried
             self._take(task)
