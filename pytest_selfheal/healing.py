@@ -399,16 +399,17 @@ class Healer:
                     future.cancel()
                 raise
 
-    def _turn(self, diagnosis: Diagnosis) -> tuple[bool, bool, float]:
+    def _turn(self, diagnosis: Diagnosis) -> tuple[bool, bool, int, float]:
         """Endless loops first: started last, they would be waited for alone. Then what is easiest to locate.
 
-        An exception of the code's own shows where to look, and a quick test runs little: what is found there often
-        repairs the other causes as well.
+        An exception of the code's own shows where to look, several failing tests say more than one, and a quick test runs
+        little: what is found there often repairs the other causes as well.
         """
         failure = diagnosis.failure
         place = raising_frame(failure)
         durations = [self.project.durations.get(nodeid, 0.0) for nodeid in diagnosis.nodeids]
-        return diagnosis.kind != "timeout", place is None or place.path == failure.path, min(durations, default=0.0)
+        elsewhere = place is None or place.path == failure.path
+        return diagnosis.kind != "timeout", elsewhere, -len(diagnosis.nodeids), min(durations, default=0.0)
 
     def _work_on(self, diagnosis: Diagnosis, workshop: Workshop, searching: bool) -> Outcome:
         from pytest_selfheal.sources import with_sources

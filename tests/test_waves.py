@@ -1,11 +1,17 @@
-"""What nobody could see while a module did not collect is healed in a second wave, on top of the first patch."""
+"""The order of causes; what nobody could see while a module did not collect is healed in a second wave, on top of the first patch."""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pytest
+from healing_helpers import heal
+
+from pytest_selfheal.propose import Proposal
 from pytest_selfheal.testing import Example
+from pytest_selfheal.types import Attempt, Diagnosis, GaveUp
 
 FAST = ("--selfheal", "--selfheal-effort", "fast", "-p", "no:cacheprovider")
 
@@ -103,3 +109,32 @@ def test_the_time_of_the_whole_run_holds_for_seeing_the_failures_again(tmp_path:
     result = example.git().run(*FAST, "--selfheal-total-time", "3", timeout=100)
     assert [failure["reason"] for failure in result.report["failures"]] == ["time_limit"]
     assert "raise --selfheal-total-time" in result.stdout
+
+
+class Asked:
+    """Keeps for which tests it is asked, in order."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+
+    def propose(self, diagnosis: Diagnosis, history: Sequence[Attempt]) -> Iterator[Proposal]:
+        self.order.append(diagnosis.nodeids[0].rpartition("::")[2].partition("[")[0])
+        yield GaveUp("no_candidate", "Nothing.", self.name)
+
+
+def test_what_is_easiest_to_locate_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "def one(a):\n    return a + 1\n\n\ndef many(a):\n    return a + 2\n\n\ndef raising(a):\n    return a.missing\n"
+    )
+    tests = (
+        "import time\n\nimport pytest\nfrom calc import many, one, raising\n\n\n"
+        "def test_slow():\n    time.sleep(0.2)\n    assert one(2) == 2\n\n\n"
+        "def test_quick():\n    assert one(1) == 1\n\n\n"
+        "@pytest.mark.parametrize('n', [1, 2, 3])\ndef test_many(n):\n    time.sleep(0.1)\n    assert many(n) == n\n\n\n"
+        "def test_raising():\n    time.sleep(0.3)\n    raising(1)\n"
+    )
+    asked = Asked()
+    heal(tmp_path, monkeypatch, {"calc.py": code, "test_calc.py": tests}, asked)
+    assert asked.order == ["test_raising", "test_many", "test_quick", "test_slow"]
