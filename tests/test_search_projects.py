@@ -223,15 +223,20 @@ def rate(name):
 }
 
 
+ASSERTS = {
+    "values": "    assert price(3, 'low') == 6\n    assert price(5, 'high') == 15\n    assert price(0, 'low') == 0\n",
+    # It fails with and without what is made on first use, and comes no nearer either way.
+    "a truth": "    prices = [price(3, 'low'), price(5, 'high'), price(0, 'low')]\n    assert all(map(int.__eq__, prices, [6, 15, 0]))\n",
+}
+
+
 @pytest.mark.parametrize("kind", ON_FIRST_USE)
-def test_what_is_made_on_first_use_is_there_for_each_candidate(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("asserted", ASSERTS)
+def test_what_is_made_on_first_use_is_there_for_each_candidate(tmp_path: Path, kind: str, asserted: str) -> None:
     files = {
         "rates.py": ON_FIRST_USE[kind],
         "price.py": "from rates import rate\n\n\ndef price(n, name):\n    return n + rate(name)\n",
-        "test_price.py": (
-            "from price import price\n\n\ndef test_price():\n"
-            "    assert price(3, 'low') == 6\n    assert price(5, 'high') == 15\n    assert price(0, 'low') == 0\n"
-        ),
+        "test_price.py": (f"from price import price\n\n\ndef test_price():\n{ASSERTS[asserted]}"),
     }
     assert "return n * rate(name)" in after(patch(tmp_path, files))
 

@@ -284,6 +284,7 @@ class Engine:
         state = State(_modules(paths))
         screener = Screener(
             harness.evaluate,
+            harness.endings,
             harness.prepare,
             live.clear_caches,
             state,

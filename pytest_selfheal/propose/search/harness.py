@@ -188,6 +188,21 @@ class Harness:
                 break
         return everything, total / len(self.failing)
 
+    def endings(self) -> list[tuple[str, float]]:
+        """How each failing test ends on the code as it is, and how close it comes: two runs that fail alike need not be alike."""
+        found = []
+        for test in self.failing:
+            self._score.reset()
+            ended = ""
+            try:
+                test.run()
+            except BaseException as error:
+                ended = items.signature(error)
+            found.append((ended, self._score.value(test.units)))
+            if ended == "CpuTimeout":
+                break
+        return found
+
     @property
     def baseline(self) -> float:
         """:meth:`evaluate`'s second value on the unpatched code."""

@@ -54,6 +54,7 @@ class Screener:
     def __init__(
         self,
         evaluate: Evaluate,
+        endings: Callable[[], object],
         prepare: Callable[[], None],
         between: Callable[[], None],
         state: State,
@@ -61,8 +62,10 @@ class Screener:
         close: tuple[int, ...],
         enough: Callable[[], bool],
     ) -> None:
-        """``prepare`` runs once in each child, ``between`` before each candidate; ``enough`` ends a batch early."""
+        """``endings`` runs the tests and says all that can be told of how they end; ``prepare`` runs once in each child,
+        ``between`` before each candidate; ``enough`` ends a batch early."""
         self._evaluate = evaluate
+        self._endings = endings
         self._prepare = prepare
         self._between = between
         self._state = state
@@ -192,7 +195,7 @@ class Screener:
                 self._between()
                 timer.start(2 * self.cpu_limit)
                 try:
-                    seen.append(self._evaluate())
+                    seen.append(self._endings())
                 finally:
                     timer.stop()
                 if not self._state.restored():
