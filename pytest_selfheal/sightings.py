@@ -17,7 +17,6 @@ class Sightings:
 
     def __init__(self, workshop: Workshop, failures: Sequence[Failure]) -> None:
         self._workshop = workshop
-        self._failures = failures
         self._seen = Reproduction(workshop, failures)
         self._spared = Reproduction(workshop, ())
         self._confirmation: Confirmation | None = None
@@ -25,11 +24,6 @@ class Sightings:
     def look(self) -> list[Failure]:
         """Look at all failures once; those that have come again, as the sandbox shows them."""
         self._seen.look(1)
-        if len(self._seen.there()) < len(self._failures) and self._workshop.unused:
-            # What a child does without may be what the failure needs after all.
-            self._workshop.unused = ()
-            self._seen = Reproduction(self._workshop, self._failures)
-            self._seen.look(1)
         return self._seen.there()
 
     def confirm(self, spared: Iterable[str]) -> None:

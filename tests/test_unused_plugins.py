@@ -91,13 +91,6 @@ def test_what_the_plugin_imports_of_the_standard_library_is_there_all_the_same(t
     assert run.outcomes == {"test_it.py::test_relies": "passed"}
 
 
-def test_a_failure_that_only_comes_with_the_plugin_is_seen_with_it(tmp_path: Path) -> None:
-    fails = ASKS.replace("assert ", "assert not ")
-    result = Example({"test_it.py": fails}, tmp_path).run("--selfheal", *OTHERS)
-    [failure] = result.report["failures"]
-    assert failure["reason"] == "no_candidate"
-
-
 @pytest.mark.parametrize("kind", ["pipe", "link outside", "large"])
 def test_a_file_that_nobody_reads_may_name_the_plugin(tmp_path: Path, kind: str) -> None:
     project, outside = tmp_path / "project", tmp_path / "outside.txt"

@@ -194,16 +194,11 @@ class Workshop:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Plugins that children do without, see :mod:`.unused`; who finds that they are needed sets it to none."""
+        """Plugins that children do without, see :mod:`.unused`."""
         with self._lock:
             if self._unused is None:
                 self._unused = unused_plugins(self.project, self.pristine.top)
             return self._unused
-
-    @unused.setter
-    def unused(self, plugins: tuple[str, ...]) -> None:
-        with self._lock:
-            self._unused = plugins
 
     def view(self, workspace: Workspace, box: Path, tmp: Path | None = None) -> View:
         return View(
