@@ -65,6 +65,7 @@ DOUBT_GROWTH = 0.0075
 
 WAITING = 6.0
 """Others are gathered for so many times these CPU seconds of wall time at most, or for as long again as it took to find."""
+
 COLLECT_SHARE = 0.6
 """Of the CPU seconds, for more of what lets a file be collected, while none of it makes all tests of the file pass."""
 
@@ -414,10 +415,9 @@ class Search:
         self._screener.screen(batch)
         took = self.budget.spent - before
         self.screen_spent += took
-        waited = (
-            time.monotonic() - began
-        ) / WAITING  # where tests sleep, the wall clock alone tells how long a batch takes
-        self._rate = 0.5 * self._rate + 0.5 * max(max(took, waited) / len(batch), 1e-5)
+        # Where tests sleep, the wall clock alone tells how long a batch takes.
+        took = max(took, (time.monotonic() - began) / WAITING)
+        self._rate = 0.5 * self._rate + 0.5 * max(took / len(batch), 1e-5)
         for task in batch:
             self.tried += task.status > RUNNING and not task.retried
             self._take(task)
