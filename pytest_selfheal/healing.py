@@ -235,10 +235,8 @@ class Healer:
         self._search(there)
         self._models.drop()
         found = sightings.result()
-        if not sightings.hold():
-            # What was begun was for failures that come and go: nothing of it was judged or written.
-            found = sightings.start_over()
-            self._search([each.failure for each in found if each.reason is None])
+        self._search_without([each.failure for each in found if each.reason is None])
+        self._sightings = None  # what comes later is seen again on its own
         for each in found:
             if each.reason is not None:
                 self._not_reproduced(each)
@@ -258,8 +256,20 @@ class Healer:
         known = [group for group in groups if self._known(group, self.workshop) is not None]
         return [nodeid for group in known for nodeid in group.nodeids]
 
-    def _confirmed(self) -> bool:
-        return self._sightings is None or self._sightings.hold()
+    def _confirmed(self, diagnosis: Diagnosis) -> bool:
+        return self._sightings is None or self._sightings.hold(diagnosis.nodeids)
+
+    def _search_without(self, there: Sequence[Failure]) -> None:
+        """Where a failure of a cause turned out to come and go, nothing was judged or written: what is left of it begins anew."""
+        gone = [diagnosis for diagnosis in self.diagnoses if not self._confirmed(diagnosis)]
+        if gone:
+            self.diagnoses = [diagnosis for diagnosis in self.diagnoses if diagnosis not in gone]
+            seen = {nodeid for diagnosis in gone for nodeid in diagnosis.nodeids}
+            left = self._diagnose([failure for failure in there if failure.nodeid in seen], self.workshop)
+            self.diagnoses += left
+            self.results.joined.update(diagnosis.id for diagnosis in gone)
+            self.progress.start(self._number - len(self.results.joined))
+            self._heal_all(left, self.workshop)
 
     def _search(self, failures: Sequence[Failure]) -> None:
         self._number = 0
@@ -360,7 +370,7 @@ class Healer:
         known = [diagnosis for diagnosis in diagnoses if self._known(diagnosis, workshop) is not None]
         self._heal_side_by_side(known, workshop, base, searching=False)
         left = [diagnosis for diagnosis in known if diagnosis.id in self._open]
-        if left and workshop is self.workshop and self._confirmed():
+        if left and workshop is self.workshop:
             self._look_again(left)
         self._heal_side_by_side(list(self._open.values()), workshop, base)
 
@@ -460,20 +470,22 @@ class Healer:
     def _heal_one(self, diagnosis: Diagnosis, workshop: Workshop, base: Outcome | None, searching: bool) -> None:
         if self.stop.is_set() or diagnosis.id not in self._open:
             return
-        if time.monotonic() > self.last_call and self._confirmed():
+        if time.monotonic() > self.last_call and self._confirmed(diagnosis):
             with self._joining:
                 self._open.pop(diagnosis.id, None)
             self.results.finish(closed(diagnosis, "time_limit", "The time for all healing of this run was used up."))
             return
         self.progress.update(diagnosis, "diagnosing")
         outcome = self._work_on(diagnosis, workshop, searching)
-        if outcome.reason == "interrupted" or not self._confirmed():
+        if outcome.reason == "interrupted" or not self._confirmed(diagnosis):
             return
         if not searching and outcome.status != "healed":
             return  # it stays open
         with self._joining:
             if self._open.pop(diagnosis.id, None) is None:
                 return  # the patch of another cause repaired this one as well
+            # What passes now and then would seem to be repaired as well.
+            self._open = {other.id: other for other in self._open.values() if self._confirmed(other)}
             if outcome.status == "healed":
                 outcome, joined = join(outcome, self._open.values(), self.tools(workshop))
                 for other in joined:

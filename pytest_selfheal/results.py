@@ -26,7 +26,7 @@ class Results:
         self._by_id: dict[str, Outcome] = {}
         self._lock = threading.Lock()
         self.joined: set[str] = set()
-        """Causes that turned out to be another one."""
+        """Causes that turned out to be another one, or of which something comes and goes, so that the rest has another number."""
 
     def __contains__(self, id: str) -> bool:
         return id in self._by_id

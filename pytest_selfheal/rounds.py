@@ -70,7 +70,7 @@ class Tools:
     deadline: float
     """``time.monotonic()`` at which all healing ends."""
     stop: threading.Event = field(default_factory=threading.Event)
-    confirmed: Callable[[], bool] = lambda: True
+    confirmed: Callable[[Diagnosis], bool] = lambda diagnosis: True
     """Waits until the failures have been seen as often as they should be; whether they came again each time. Until then
     the embedded engine may search, but nothing is judged and no model is asked."""
     cores: Callable[[], int] = lambda: 1
@@ -142,7 +142,7 @@ class Rounds:
         if self.remembering:
             return self._pull(proposer, self.diagnosis)
         if not self.searching:
-            return self._pull(proposer, self.diagnosis) if self.tools.confirmed() else UNCONFIRMED
+            return self._pull(proposer, self.diagnosis) if self.tools.confirmed(self.diagnosis) else UNCONFIRMED
         shown, self.held_back = hold_back(self.diagnosis)
         ended = self._pull(proposer, shown)
         self.held_back = frozenset()
@@ -170,7 +170,7 @@ class Rounds:
                 if self.tools.cores() > 1:
                     self._ahead.begin(proposal.patch)
                 continue
-            if not self.tools.confirmed():
+            if not self.tools.confirmed(self.diagnosis):
                 return UNCONFIRMED
             if isinstance(proposal, GaveUp):
                 return self._gave_up(proposal)
@@ -227,7 +227,7 @@ class Rounds:
         # The engine has run its own small edit already, behind the same walls: guards read it while its tests run.
         if not self.searching and self.tools.reviews.of(patch, self.diagnosis).reason:
             return None
-        if not (self.remembering or self.tools.confirmed()):
+        if not (self.remembering or self.tools.confirmed(self.diagnosis)):
             return None
         return self._verify(patch, stop, searching=not self.remembering)
 

@@ -31,9 +31,13 @@ class Sightings:
         self._spared = self._seen.split(spared)
         self._confirmation = Confirmation(self._seen, self._workshop.settings.repeats - 1, self._workshop)
 
-    def hold(self) -> bool:
-        """Wait for the other sightings; whether all that was there at the first one came again each time."""
-        return self._confirmation is None or self._confirmation.holds()
+    def hold(self, nodeids: Iterable[str]) -> bool:
+        """Wait for the other sightings; whether these tests, as far as they were there at the first one, came again each time."""
+        return self._flickering.isdisjoint(nodeids)
+
+    @property
+    def _flickering(self) -> frozenset[str]:
+        return self._confirmation.flickering() if self._confirmation is not None else frozenset()
 
     def result(self) -> tuple[Reproduced, ...]:
         """What became of each failure that was not spared."""
@@ -41,14 +45,6 @@ class Sightings:
 
     def look_at_spared(self, nodeids: Iterable[str]) -> list[Reproduced]:
         """Look at these tests as often as at any after all; those that did not come again each time."""
-        return [each for each in self._look_at(self._spared.split(nodeids)) if each.reason is not None]
-
-    def start_over(self) -> tuple[Reproduced, ...]:
-        """What was there once does not hold: nobody is spared. From now on, :meth:`hold` has nothing to wait for."""
-        found = (*self.result(), *self._look_at(self._spared))
-        self._confirmation, self._spared = None, Reproduction(self._workshop, ())
-        return found
-
-    def _look_at(self, spared: Reproduction) -> tuple[Reproduced, ...]:
+        spared = self._spared.split(nodeids)
         spared.look(self._workshop.settings.repeats - 1)
-        return spared.sum_up()
+        return [each for each in spared.sum_up() if each.reason is not None]

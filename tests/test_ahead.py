@@ -264,7 +264,7 @@ def test_a_confirmation_that_stumbles_says_so(monkeypatch: pytest.MonkeyPatch) -
 
     confirmation = Confirmation(Full(), 2, Shop())  # type: ignore[arg-type]
     with pytest.raises(OSError, match="No space left"):
-        confirmation.holds()
+        confirmation.flickering()
 
 
 def test_what_vanishes_while_it_is_copied_is_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,20 @@ def test_what_is_known_is_not_searched(tmp_path: Path, begun: list[tuple[str, ..
     assert not [thread for thread in threading.enumerate() if thread.name == "selfheal-search"]
 
 
+def test_what_comes_and_goes_costs_the_other_causes_nothing(tmp_path: Path, begun: list[tuple[str, ...]]) -> None:
+    # It is there in the user's run and at the first sighting, and gone at the second, while both are searched.
+    flickers = (
+        "\n\ndef test_flickers():\n    import tempfile\n    from pathlib import Path\n\n    from calc import twice\n\n"
+        "    counted = Path(tempfile.gettempdir(), 'counted')\n"
+        "    counted.write_text(counted.read_text() + '.' if counted.exists() else '.')\n"
+        "    assert twice(4) == 8 or len(counted.read_text()) == 2\n"
+    )
+    report = heal(tmp_path, {"calc.py": CODE, "test_calc.py": ADD + flickers})
+    found = {outcome.diagnosis.nodeids[0].rpartition("::")[2]: outcome.reason for outcome in report.outcomes}
+    assert found == {"test_add": "healed", "test_flickers": "flaky"}
+    assert sorted(begun) == [("seen",), ("test_add",), ("test_flickers",)]
+
+
 def test_what_is_being_begun_when_all_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_m.py").write_text("def test_no():\n    assert False\n")
     copying, copied = threading.Event(), threading.Event()

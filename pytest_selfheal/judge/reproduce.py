@@ -163,10 +163,10 @@ class Confirmation:
             raise self._error
         return self._all
 
-    def holds(self) -> bool:
-        """Whether all of :attr:`first` came again each time, once the sightings have been made."""
-        there = [each.failure.nodeid for each in self.result() if each.reason is None]
-        return there == [failure.nodeid for failure in self.first]
+    def flickering(self) -> frozenset[str]:
+        """Tests of :attr:`first` that did not come again each time, once the sightings have been made."""
+        there = {each.failure.nodeid for each in self.result() if each.reason is None}
+        return frozenset(failure.nodeid for failure in self.first) - there
 
 
 def _trouble(run: ChildRun) -> tuple[StopReason, str] | None:
