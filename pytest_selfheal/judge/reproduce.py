@@ -165,8 +165,8 @@ class Confirmation:
 
     def flickering(self) -> frozenset[str]:
         """Tests of :attr:`first` that did not come again each time, once the sightings have been made."""
-        there = {each.failure.nodeid for each in self.result() if each.reason is None}
-        return frozenset(failure.nodeid for failure in self.first) - there
+        gone = {each.failure.nodeid for each in self.result() if each.reason is not None}
+        return frozenset(failure.nodeid for failure in self.first if failure.nodeid in gone)
 
 
 def _trouble(run: ChildRun) -> tuple[StopReason, str] | None:
