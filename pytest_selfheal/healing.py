@@ -257,7 +257,7 @@ class Healer:
         return [nodeid for group in known for nodeid in group.nodeids]
 
     def _confirmed(self, diagnosis: Diagnosis) -> bool:
-        return self._sightings is None or self._sightings.hold(diagnosis.nodeids)
+        return self._sightings is None or self._sightings.hold(diagnosis.failures)
 
     def _search_without(self, there: Sequence[Failure]) -> None:
         """Where a failure of a cause turned out to come and go, nothing was judged or written: what is left of it begins anew."""
@@ -378,16 +378,16 @@ class Healer:
         """What was found for these does not hold. So they are seen as often as any before somebody searches."""
         assert self._sightings is not None
         gone = self._sightings.look_at_spared(nodeid for diagnosis in diagnoses for nodeid in diagnosis.nodeids)
-        flickering = {each.failure.nodeid for each in gone}
+        flickering = {(first.nodeid, first.signature) for first, _ in gone}
         for diagnosis in diagnoses:
-            left = [failure for failure in diagnosis.failures if failure.nodeid not in flickering]
+            left = [each for each in diagnosis.failures if (each.nodeid, each.signature) not in flickering]
             if len(left) < len(diagnosis.failures):
                 del self._open[diagnosis.id]
                 self.diagnoses.remove(diagnosis)
                 again = self._diagnose(left, self.workshop)
                 self.diagnoses += again
                 self._open.update((each.id, each) for each in again)
-        for each in gone:
+        for _, each in gone:
             self._not_reproduced(each)
 
     def _heal_side_by_side(

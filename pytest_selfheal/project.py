@@ -41,11 +41,13 @@ _DROPPED = {
     # places of the outer run
     "basetemp rootdir inifilename cacheclear cacheshow version help debug",
     # anything that rewrites the tests
-    "inline_snapshot update_snapshots snapshot_update benchmark_save benchmark_autosave "
+    "update_snapshots snapshot_update benchmark_save benchmark_autosave "
     "benchmark_save_data benchmark_json benchmark_compare benchmark_compare_fail benchmark_histogram "
     "force_regen regen_all",
 }
 DROPPED = frozenset(name for names in _DROPPED for name in names.split())
+READING = {"inline_snapshot": frozenset(("disable", "short-report", "report"))}
+"""Options whose value is a list of which only this much leaves the tests as they are: a child gets these."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def import_roots(started_with: Iterable[str], cwd: Path, top: Path) -> tuple[Pat
 
 
 def child_args(config: pytest.Config) -> list[str]:
-    """The user's options from addopts, PYTEST_ADDOPTS and the command line, without those in :data:`DROPPED`."""
+    """The user's options from addopts, PYTEST_ADDOPTS and the command line, without :data:`DROPPED`, reduced to :data:`READING`."""
     tokens: list[str] = []
     try:
         addopts = config.getini("addopts")
@@ -214,6 +216,11 @@ def _filtered(tokens: list[str], actions: Mapping[str, argparse.Action]) -> Iter
         if action.dest in DROPPED or action.dest.startswith(("selfheal", "generate_tests")):
             continue
         if action.dest == "plugins" and _dropped_plugin(token, values):
+            continue
+        if (allowed := READING.get(action.dest)) is not None:
+            name, _, value = token.partition("=") if glued else (token, "", "".join(values))
+            if kept := [word for word in value.split(",") if word in allowed]:
+                yield f"{name}={','.join(kept)}"
             continue
         yield token
         yield from values

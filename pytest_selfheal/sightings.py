@@ -31,20 +31,24 @@ class Sightings:
         self._spared = self._seen.split(spared)
         self._confirmation = Confirmation(self._seen, self._workshop.settings.repeats - 1, self._workshop)
 
-    def hold(self, nodeids: Iterable[str]) -> bool:
-        """Wait for the other sightings; whether these tests, as far as they were there at the first one, came again each time."""
-        return self._flickering.isdisjoint(nodeids)
+    def hold(self, failures: Iterable[Failure]) -> bool:
+        """Wait for the other sightings; whether these failures, as the first one has shown them, came again each time.
 
-    @property
-    def _flickering(self) -> frozenset[str]:
-        return self._confirmation.flickering() if self._confirmation is not None else frozenset()
+        A test may have several failures, of which one comes and goes.
+        """
+        if self._confirmation is None:
+            return True
+        flickering = {(failure.nodeid, failure.signature) for failure in self._confirmation.flickering()}
+        return flickering.isdisjoint((failure.nodeid, failure.signature) for failure in failures)
 
     def result(self) -> tuple[Reproduced, ...]:
         """What became of each failure that was not spared."""
         return self._confirmation.result() if self._confirmation is not None else ()
 
-    def look_at_spared(self, nodeids: Iterable[str]) -> list[Reproduced]:
-        """Look at these tests as often as at any after all; those that did not come again each time."""
+    def look_at_spared(self, nodeids: Iterable[str]) -> list[tuple[Failure, Reproduced]]:
+        """Look at these tests as often as at any after all; what did not come again each time, also as first shown."""
         spared = self._spared.split(nodeids)
+        before = spared.so_far()
         spared.look(self._workshop.settings.repeats - 1)
-        return [each for each in spared.sum_up() if each.reason is not None]
+        pairs = zip(before, spared.sum_up(), strict=True)
+        return [(first.failure, now) for first, now in pairs if now.reason is not None]

@@ -253,8 +253,8 @@ def test_children_that_could_meet_do_not_run_side_by_side(tmp_path: Path, monkey
 
 def test_a_confirmation_that_stumbles_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     class Full:
-        def there(self) -> list[object]:
-            return []
+        def so_far(self) -> tuple[object, ...]:
+            return ()
 
         def look(self, times: int) -> None:
             raise OSError(28, "No space left on device")

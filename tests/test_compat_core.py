@@ -50,6 +50,11 @@ def test_add(subtests):
         with subtests.test(a=a):
             assert add(a, b) == total
 """
+TWO_WAYS = """\
+    with subtests.test("index"):
+        assert "abcde"[add(-4, 5)] == "b"
+        assert "abcde"[add(1, 3)] == "e"
+"""
 FIXTURE = """\
 import pytest
 from calc import add
@@ -129,6 +134,11 @@ def pytest_selfheal_report(report):
 
 def nothing_healed_and_said_so(result: Result) -> None:
     assert "--pdb" in result.stdout
+
+
+def both_ways_are_seen(result: Result) -> None:
+    assert [failure["status"] for failure in result.report["failures"]] == ["healed"]
+    assert "IndexError" in result.stdout
 
 
 def junit_is_whole(result: Result) -> None:
@@ -212,6 +222,9 @@ def no_reporter(result: Result) -> None:
         Cell("unittest", test=UNITTEST),
         Cell("unittest's subTest", test=UNITTEST_SUBTEST),
         Cell("built-in subtests", test=SUBTESTS, pytest=(9, 0)),
+        Cell(
+            "built-in subtests that fail in two ways", test=SUBTESTS + TWO_WAYS, pytest=(9, 0), check=both_ways_are_seen
+        ),
         Cell("failing fixture", test=FIXTURE),
         Cell("failing teardown", test=TEARDOWN),
         Cell("parameters with odd ids", test=PARAMETRIZED),

@@ -361,6 +361,12 @@ def expected_failures_stay(result: Result) -> None:
     assert len(result.report["failures"]) == 1
 
 
+def teardown_comes_again(result: Result) -> None:
+    """What the plugin says at teardown is seen again too: the patch is known to end it, and it is no failure of its own."""
+    assert "ERROR test_calc.py::test_add" in result.stdout
+    assert [failure["status"] for failure in result.report["failures"]] == ["healed"]
+
+
 def inline_snapshot_stays(result: Result) -> None:
     assert (result.folder / "test_calc.py").read_text() == INLINE_SNAPSHOT
 
@@ -583,12 +589,17 @@ COV = ("pytest_cov",)
             plugins=("inline_snapshot",),
             needs=("inline_snapshot",),
         ),
-        Cell(
-            "inline-snapshot --inline-snapshot=short-report",
-            ("--inline-snapshot=short-report",),
-            test=INLINE_SNAPSHOT,
-            plugins=("inline_snapshot",),
-            needs=("inline_snapshot",),
+        *(
+            Cell(
+                f"inline-snapshot --inline-snapshot=short-report{where}",
+                ("--inline-snapshot=short-report",),
+                test=INLINE_SNAPSHOT,
+                plugins=("inline_snapshot",),
+                needs=("inline_snapshot",),
+                environment=environment,
+                check=teardown_comes_again,
+            )
+            for where, environment in (("", {}), (" in CI", {"CI": "true"}))
         ),
         Cell(
             "inline-snapshot with xdist",

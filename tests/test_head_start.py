@@ -144,6 +144,47 @@ def test_what_comes_and_goes_costs_the_other_causes_nothing(tmp_path: Path, begu
     assert sorted(begun) == [("seen",), ("test_add",), ("test_flickers",)]
 
 
+TEARDOWN = """\
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from calc import add
+
+
+@pytest.fixture(autouse=True)
+def closing():
+    yield
+    if add(1, 2) == 3:
+        return
+    counted = Path(tempfile.gettempdir(), "closed")
+    counted.write_text(counted.read_text() + "." if counted.exists() else ".")
+    if len(counted.read_text()) <= int(os.environ.get("TIMES", "1")):
+        raise RuntimeError("could not close")
+"""
+
+
+@pytest.mark.parametrize(
+    ("times", "reason"),
+    [("0", "not_reproduced"), ("1", "flaky")],
+    ids=["only in the user's run", "and at the first sighting"],
+)
+def test_a_test_of_which_one_of_two_failures_is_gone_is_healed_of_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: str, reason: str
+) -> None:
+    monkeypatch.setenv("TIMES", times)
+
+    def both(failures: Sequence[Failure]) -> Sequence[Failure]:
+        [call] = [failure for failure in failures if failure.phase == "call"]
+        closing = replace(call, phase="teardown", chain=(Raised("RuntimeError", "could not close", ()),))
+        return [call, closing]
+
+    report = heal(tmp_path, {"calc.py": CODE, "test_calc.py": ADD, "conftest.py": TEARDOWN}, both)
+    found = {outcome.diagnosis.failure.phase: outcome.reason for outcome in report.outcomes}
+    assert found == {"call": "healed", "teardown": reason}
+
+
 def test_what_is_being_begun_when_all_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "test_m.py").write_text("def test_no():\n    assert False\n")
     copying, copied = threading.Event(), threading.Event()

@@ -213,6 +213,40 @@ def test_a_failure_that_comes_and_goes_costs_no_other_one_its_repair(
     assert written == [f"{outcome.diagnosis.id}-test-high.patch"]
 
 
+TEARDOWN = """\
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from calc import low
+
+
+@pytest.fixture(autouse=True)
+def closing():
+    yield
+    if low(2, 2) and (times := int(os.environ.get("TIMES", "9"))):
+        counted = Path(tempfile.gettempdir(), "closed")
+        counted.write_text(counted.read_text() + "." if counted.exists() else ".")
+        if len(counted.read_text()) <= times:
+            raise RuntimeError("could not close")
+"""
+
+
+def test_of_a_test_of_which_one_of_two_failures_comes_and_goes_the_other_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {**FILES, "conftest.py": TEARDOWN}
+    [outcome] = heal(tmp_path, monkeypatch, files, None).outcomes
+    assert [failure.phase for failure in outcome.diagnosis.failures] == ["call", "teardown"]
+    with_wrong_patch(tmp_path)
+    # In the user's run and at the first sighting, each of which has a folder of its own for temporary files.
+    monkeypatch.setenv("TIMES", "1")
+    report = heal(tmp_path, monkeypatch, {}, None)
+    found = {outcome.diagnosis.failure.phase: outcome.reason for outcome in report.outcomes}
+    assert found == {"call": "healed", "teardown": "flaky"}
+
+
 def test_what_was_found_for_a_failure_that_comes_and_goes_is_forgotten(
     both: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

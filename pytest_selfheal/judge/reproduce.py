@@ -110,27 +110,24 @@ class Reproduction:
         self._pending = [nodeid for nodeid in self._pending if nodeid not in asked]
         return other
 
-    def there(self) -> list[Failure]:
-        """The failures that have come again each time so far, as the sandbox shows them."""
-        if self._trouble is not None:
-            return []
-        summed = (
-            _sum_up(failure, self._sightings[failure.nodeid], self._workshop.sandbox.name) for failure in self._failures
-        )
-        return [each.failure for each in summed if each.reason is None]
-
-    def sum_up(self) -> tuple[Reproduced, ...]:
-        """What became of each failure, by all that was seen. One that is gone is run twice more: it may come and go."""
+    def so_far(self) -> tuple[Reproduced, ...]:
+        """What became of each failure by what was seen, in the order of the failures."""
         if self._trouble is not None:
             return tuple(Reproduced(failure, *self._trouble) for failure in self._failures)
-        summed = [
-            _sum_up(failure, self._sightings[failure.nodeid], self._workshop.sandbox.name) for failure in self._failures
-        ]
+        sandbox = self._workshop.sandbox.name
+        return tuple(_sum_up(failure, self._sightings[failure.nodeid], sandbox) for failure in self._failures)
+
+    def there(self) -> list[Failure]:
+        """The failures that have come again each time so far, as the sandbox shows them."""
+        return [each.failure for each in self.so_far() if each.reason is None]
+
+    def sum_up(self) -> tuple[Reproduced, ...]:
+        """As :meth:`so_far`, once all was seen. A failure that is gone is run twice more: it may come and go."""
         return tuple(
             Reproduced(each.failure, "flaky", FLICKERS)
             if each.words == GONE and _keeps_state(each.failure, self._workshop)
             else each
-            for each in summed
+            for each in self.so_far()
         )
 
 
@@ -142,8 +139,7 @@ class Confirmation:
         self._times = times
         self._error: BaseException | None = None
         self._all: tuple[Reproduced, ...] = ()
-        self.first = seen.there()
-        """Failures that the first sighting has shown again, as it shows them."""
+        self._first = seen.so_far()
         self._thread = threading.Thread(target=self._look, name="selfheal-reproduce", daemon=True)
         self._thread.start()
         if not workshop.sandbox.apart or (os.cpu_count() or 1) < 2:
@@ -163,10 +159,10 @@ class Confirmation:
             raise self._error
         return self._all
 
-    def flickering(self) -> frozenset[str]:
-        """Tests of :attr:`first` that did not come again each time, once the sightings have been made."""
-        gone = {each.failure.nodeid for each in self.result() if each.reason is not None}
-        return frozenset(failure.nodeid for failure in self.first if failure.nodeid in gone)
+    def flickering(self) -> list[Failure]:
+        """Failures as the first sighting has shown them, that did not come again each time, once the others were made."""
+        pairs = zip(self._first, self.result(), strict=True)
+        return [first.failure for first, now in pairs if first.reason is None and now.reason is not None]
 
 
 def _trouble(run: ChildRun) -> tuple[StopReason, str] | None:
@@ -199,11 +195,11 @@ def _sum_up(failure: Failure, seen: Sequence[tuple[str, tuple[Failure, ...]]], s
         return Reproduced(
             failure, "not_reproduced", "was not found when its file was run alone in a copy of the project."
         )
-    same_phase = [next((f for f in found if f.phase == failure.phase), found[0]) for found in failed]
-    places = {_loose(each) for each in same_phase}
+    like = [max(found, key=lambda f: (f.phase == failure.phase, _loose(f) == _loose(failure))) for found in failed]
+    places = {_loose(each) for each in like}
     if len(places) > 1:
         return Reproduced(failure, "flaky", f"fails in {len(places)} different ways without any change.")
-    here = same_phase[0]
+    here = like[0]
     if _loose(here) != _loose(failure) and here.exception != failure.exception:
         hint = (
             "if the test needs a service on this machine try the ini key selfheal_network = host, "
