@@ -183,6 +183,8 @@ def test_a_test_of_which_one_of_two_failures_is_gone_is_healed_of_the_other(
     report = heal(tmp_path, {"calc.py": CODE, "test_calc.py": ADD, "conftest.py": TEARDOWN}, both)
     found = {outcome.diagnosis.failure.phase: outcome.reason for outcome in report.outcomes}
     assert found == {"call": "healed", "teardown": reason}
+    [gone] = [outcome for outcome in report.outcomes if outcome.reason == reason]
+    assert ("only the test itself does" in gone.words) == (reason == "not_reproduced")
 
 
 def test_what_is_being_begun_when_all_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,10 +207,16 @@ def _sum_up(failure: Failure, seen: Sequence[tuple[str, tuple[Failure, ...]]], s
             if sandbox == "bwrap"
             else "it may need files that git ignores."
         )
+        shown = f"{here.exception}: {_first_line(here.message)}"
+        how = (
+            f"its teardown fails in your run and not in a copy of the project, where only the test itself does ({shown})"
+            if (failure.phase, here.phase) == ("teardown", "call")
+            else f"fails differently in a copy of the project ({shown})"
+        )
         return Reproduced(
             failure,
             "not_reproduced",
-            f"fails differently in a copy of the project ({here.exception}: {_first_line(here.message)}); {hint} "
+            f"{how}; {hint} "
             "A variable that looks like a credential reaches tests only when selfheal_pass_env names it.",
         )
     return Reproduced(replace(here, nodeid=failure.nodeid), None)

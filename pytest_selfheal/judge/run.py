@@ -44,6 +44,8 @@ class ChildRun:
     exit_status: int | None = None
     """pytest's, as it reported it; the process's own where it did not."""
     timed_out: bool = False
+    enough: bool = False
+    """Stopped because it had shown all that anybody wanted to know."""
     altered: tuple[str, ...] = ()
     """What takes part in deciding about results, and what of it is not what it was before the project's code ran; only
     the difference to runs of the pristine copy says something. See :mod:`.control`."""
@@ -70,6 +72,7 @@ def run_tests(
     tmp: Path | None = None,
     control: Iterable[str] = (),
     watched: Iterable[str] = (),
+    on_failed: Callable[[str], None] | None = None,
     keep_bytecode: bool = False,
 ) -> ChildRun:
     """Run ``nodeids`` (relative to rootdir; a file stands for all its tests; ``None``: all tests) in ``workspace``.
@@ -81,7 +84,7 @@ def run_tests(
     writes in the user's tree. ``control``: tests that are made to fail behind their last line, so that a forged pass
     shows; one that ran that far counts as passed. ``watched``: tests whose code is
     compared with their source and with what was collected, and of which it is noted who traces them.
-    ``keep_bytecode``: leave what it compiles in the workspace, for those that are copied from it.
+    ``on_failed`` gets each test that fails, as soon as it does. ``keep_bytecode``: leave what it compiles in the workspace, for those that are copied from it.
     """
     project, settings = workshop.project, workshop.settings
     control, plugins = list(control), list(plugins)
@@ -118,7 +121,7 @@ def run_tests(
     setup_file = box / "setup.json"
     setup_file.write_text(json.dumps(setup), encoding="ascii")
     argv = [project.python, str(Path(start.__file__)), *_arguments(workshop, workspace, box, asked, plugins, arguments)]
-    listener = _Listener(nonce, on_message, frozenset(control), token)
+    listener = _Listener(nonce, on_message, frozenset(control), token, on_failed)
     env = {**workshop.environment(workspace, box, tmp), child.CONFIG_VARIABLE: str(setup_file)}
     ended = launch(
         workshop.sandbox.wrap(argv, workshop.view(workspace, box, tmp), env),
@@ -213,9 +216,11 @@ class _Listener:
         on_message: Callable[[dict[str, Any]], None] | None,
         control: frozenset[str] = frozenset(),
         token: str = "",
+        on_failed: Callable[[str], None] | None = None,
     ) -> None:
         self.nonce = nonce
         self.on_message = on_message
+        self.on_failed = on_failed
         self.control = set(control)
         self.token = token
         self.ran_to_the_end: set[str] = set()
@@ -285,6 +290,8 @@ class _Listener:
                 self.run.assertions[report.nodeid] = int(message["assertions"])
         if message.get("failure"):
             self.run.failures += (_sound(Failure.from_dict(message["failure"])),)
+        if self.on_failed is not None and self.run.outcomes.get(report.nodeid) in ("failed", "error"):
+            self.on_failed(report.nodeid)
 
     def _controlled(self, message: dict[str, Any]) -> bool:
         """The test ran to its end, where it failed as it was made to."""

@@ -42,6 +42,7 @@ def side_by_side(jobs: Sequence[Callable[[], ChildRun]]) -> ChildRun:
         finished=all(run.finished for run in runs),
         exit_status=worst.exit_status,
         timed_out=any(run.timed_out for run in runs),
+        enough=any(run.enough for run in runs),
         tampered=worst.tampered or next((run.tampered for run in runs if run.tampered), ""),
         output=worst.output,
         seconds=max(run.seconds for run in runs),

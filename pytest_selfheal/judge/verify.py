@@ -31,6 +31,10 @@ NOTICING = 4
 """Tests that are remembered for having noticed a bad patch."""
 
 
+TOLD = 5
+"""Broken tests that a model is told of; the engine needs to know of one."""
+
+
 LANES = 2
 """Runs of one patch that go side by side where there are cores for them."""
 
@@ -137,13 +141,16 @@ class Trial:
             runs = self._lanes(repeats, stack) if self._has_room(repeats) else None
             for repeat in range(repeats):
                 run = runs[repeat].result() if runs else self._repeat(repeat, self.workspace, self.stop)
-                if self.along and (run.tampered or not run.finished) and not self._is_over():
+                ended = run.finished or run.enough
+                if self.along and (run.tampered or not ended) and not self._is_over():
                     # Whether a test of another cause did that, nobody can say: it is left out.
                     self.along = self.asked = ()
                     stack.close()
                     run, runs = self._repeat(repeat, self.workspace, self.stop), None
                 self.along = tuple(each for each in self.along if _passes(each, run))
                 if bad := self._untrustworthy(run):
+                    return bad
+                if run.enough and (bad := self._regressed(run, [n for n in self.others[repeat] if n in run.outcomes])):
                     return bad
                 self.assertions.update(run.assertions)
                 if bad := self._failing_still_fail(run, repeat):
@@ -184,7 +191,10 @@ class Trial:
     def _repeat(self, repeat: int, workspace: Workspace, stop: threading.Event | None) -> ChildRun:
         # The last run is a control as well: passing tests must fail at their end when made to.
         last = repeat == self.workshop.settings.repeats - 1
-        return self._run(workspace, self._wanted(self.others[repeat]), self._controllable() if last else (), stop)
+        control = self._controllable() if last else ()
+        # Whether the failing tests pass is known before anything can end a run early.
+        sound = [nodeid for nodeid in self.others[repeat] if repeat and self._may_break(nodeid)]
+        return self._run(workspace, self._wanted(self.others[repeat]), control, stop, sound)
 
     def _has_room(self, repeats: int) -> bool:
         """Whether the runs go side by side. Of two lanes at least one has two runs: what the first leaves behind is seen."""
@@ -222,7 +232,25 @@ class Trial:
         return shares([nodeid for nodeid in nodeids if nodeid not in first], durations, self.cores)
 
     def _run(
-        self, workspace: Workspace, nodeids: Sequence[str], control: Sequence[str], stop: threading.Event | None
+        self,
+        workspace: Workspace,
+        nodeids: Sequence[str],
+        control: Sequence[str],
+        stop: threading.Event | None,
+        sound: Sequence[str],
+    ) -> ChildRun:
+        """All these tests, or as many as show that the patch breaks some of ``sound``."""
+        enough = _Enough(stop, sound, TOLD if self.foreign else 1)
+        run = self._run_parts(workspace, nodeids, control, enough)
+        if not enough.seen_enough:
+            return run
+        if self._unstable(enough.seen):
+            return self._run_parts(workspace, nodeids, control, _Enough(stop))
+        run.enough = True
+        return run
+
+    def _run_parts(
+        self, workspace: Workspace, nodeids: Sequence[str], control: Sequence[str], stop: _Enough
     ) -> ChildRun:
         """The tests in one child, or in several when they take long; in the first one, those that fail unpatched."""
         parts = self._parts(nodeids)
@@ -235,9 +263,7 @@ class Trial:
                 jobs.append(lambda copy=copy, part=part: self._run_in(copy, part, (), stop))  # type: ignore[misc]
             return side_by_side(jobs)
 
-    def _run_in(
-        self, workspace: Workspace, nodeids: Sequence[str], control: Sequence[str], stop: threading.Event | None
-    ) -> ChildRun:
+    def _run_in(self, workspace: Workspace, nodeids: Sequence[str], control: Sequence[str], stop: _Enough) -> ChildRun:
         timeout = None
         if self.deadline is not None:
             timeout = max(1.0, self.deadline - time.monotonic())
@@ -249,8 +275,20 @@ class Trial:
             stop=stop,
             control=control,
             watched=self._controllable(),
+            on_failed=stop.failed,
             arguments=COUNTING,
         )
+
+    def _may_break(self, nodeid: str) -> bool:
+        """It passed in the user's run, and nothing says that it fails without the patch."""
+        may = SAME.get(self.workshop.project.outcomes.get(nodeid, ""), ())
+        return bool(may) and self.workshop.known_unpatched(nodeid) in (None, *may)
+
+    def _unstable(self, nodeids: Iterable[str]) -> list[str]:
+        """Those that do not do in an unpatched copy (alone, in the sandbox) what they did: they say nothing about a patch."""
+        before = self.workshop.project.outcomes
+        unpatched = self.workshop.unpatched(nodeids)
+        return [n for n in unpatched if unpatched[n] not in SAME.get(before.get(n, ""), ())]
 
     def _untrustworthy(self, run: ChildRun) -> Verdict | None:
         if run.tampered:
@@ -263,7 +301,7 @@ class Trial:
                 "error",
                 f"{run.outside[0]} was imported from your tree instead of the patched copy, so the result says nothing",
             )
-        if not run.finished:
+        if not run.finished and not run.enough:
             why = "did not end in time" if run.timed_out else f"ended early (exit {run.exit_status})"
             last = run.output.strip().splitlines()[-1:] or [""]
             return self._ended("still_failing", f"the test process {why}: {last[0][:200]}")
@@ -304,14 +342,8 @@ class Trial:
             for nodeid in others
             if run.outcomes.get(nodeid, "missing") not in SAME.get(before.get(nodeid, ""), ())
         ]
-        if broken:
-            # A test that fails in an unpatched copy as well (alone, in the sandbox) says nothing about the patch.
-            unpatched = self.workshop.unpatched(broken)
-            unstable = [n for n in broken if unpatched.get(n, "missing") not in SAME.get(before.get(n, ""), ())]
-            if unstable:
-                self.notes.append(
-                    f"{len(unstable)} affected tests could not be judged: they do not pass alone unpatched"
-                )
+        if unstable := self._unstable(broken):
+            self.notes.append(f"{len(unstable)} affected tests could not be judged: they do not pass alone unpatched")
             broken = [nodeid for nodeid in broken if nodeid not in unstable]
         if not broken:
             return None
@@ -346,6 +378,26 @@ class _Either(threading.Event):
 
     def is_set(self) -> bool:
         return super().is_set() or (self._other is not None and self._other.is_set())
+
+
+class _Enough(_Either):
+    """Set, too, once ``count`` tests have failed of those that a good patch does not break."""
+
+    def __init__(self, other: threading.Event | None, sound: Iterable[str] = (), count: int = 1) -> None:
+        super().__init__(other)
+        self.seen: dict[str, None] = {}
+        self._sound = frozenset(sound)
+        self._count = count
+
+    @property
+    def seen_enough(self) -> bool:
+        return len(self.seen) >= self._count
+
+    def failed(self, nodeid: str) -> None:
+        if nodeid in self._sound:
+            self.seen[nodeid] = None
+            if self.seen_enough:
+                self.set()
 
 
 def _passes(other: Diagnosis, run: ChildRun) -> bool:

@@ -225,6 +225,11 @@ class Workshop:
         with self._lock:
             return {nodeid: self._unpatched[nodeid] for nodeid in asked}
 
+    def known_unpatched(self, nodeid: str) -> str | None:
+        """What :meth:`unpatched` found already."""
+        with self._lock:
+            return self._unpatched.get(nodeid)
+
     def notice(self, nodeids: Iterable[str]) -> None:
         """Remember passing tests that a bad patch broke, the last ones first."""
         with self._lock:
