@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from pytest_selfheal.judge.repeats import is_as_before
 from pytest_selfheal.judge.run import run_tests
-from pytest_selfheal.judge.verify import SAME
 from pytest_selfheal.rounds import Tools
 from pytest_selfheal.triage import closed
 from pytest_selfheal.types import Outcome
@@ -47,10 +47,10 @@ class Together:
         if not result.finished:
             return wanted, apart
         before = {**workshop.project.outcomes, **dict.fromkeys(wanted, "passed")}
-        broken = [n for n in (*wanted, *affected.nodeids) if not _is_as(result.outcomes.get(n), before.get(n, ""))]
+        broken = [n for n in (*wanted, *affected.nodeids) if not is_as_before(before.get(n), result.outcomes.get(n))]
         others = [nodeid for nodeid in broken if nodeid not in wanted]
         alone = workshop.unpatched(others) if others else {}
-        broken = [n for n in broken if n not in alone or _is_as(alone[n], before.get(n, ""))]
+        broken = [n for n in broken if n not in alone or is_as_before(before.get(n), alone[n])]
         self._event("together", patches=len(healed), tests=len(result.outcomes), broken=broken)
         return broken, apart
 
@@ -67,10 +67,6 @@ class Together:
     @property
     def _late(self) -> bool:
         return time.monotonic() > self._deadline
-
-
-def _is_as(outcome: str | None, before: str) -> bool:
-    return (outcome or "missing") in SAME.get(before, ())
 
 
 def _paths(outcome: Outcome) -> frozenset[str]:

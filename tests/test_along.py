@@ -15,7 +15,7 @@ from project_helpers import workshop_at
 
 from pytest_selfheal import join
 from pytest_selfheal.healing import Healer
-from pytest_selfheal.judge import verify as judging
+from pytest_selfheal.judge import repeats as judging
 from pytest_selfheal.judge.along import MOST_SECONDS, MOST_TESTS, quick
 from pytest_selfheal.judge.run import ChildRun, run_tests
 from pytest_selfheal.judge.sandbox import find_bwrap

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from project_helpers import workshop_at
 
+from pytest_selfheal.judge.repeats import TOLD
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.sandbox import find_bwrap
 from pytest_selfheal.judge.shards import SHARE_SECONDS
-from pytest_selfheal.judge.verify import TOLD, Affected, verify
+from pytest_selfheal.judge.verify import Affected, verify
 from pytest_selfheal.settings import Settings
 from pytest_selfheal.types import Diagnosis, FileChange, Patch, Verdict
 

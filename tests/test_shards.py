@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from healing_helpers import heal_with
 
+from pytest_selfheal.judge import repeats as judging
 from pytest_selfheal.judge import shards
-from pytest_selfheal.judge import verify as judging
 from pytest_selfheal.judge.run import ChildRun, run_tests
 from pytest_selfheal.judge.sandbox import find_bwrap
 from pytest_selfheal.judge.shards import shares, side_by_side

@@ -12,8 +12,8 @@ from project_helpers import workshop_at
 
 from pytest_selfheal import healing, settling
 from pytest_selfheal.join import join
+from pytest_selfheal.judge import repeats as judging
 from pytest_selfheal.judge import reproduce as reproducing
-from pytest_selfheal.judge import verify as judging
 from pytest_selfheal.judge.affected import AffectedTests
 from pytest_selfheal.judge.import_map import ImportMap
 from pytest_selfheal.judge.run import run_tests
