@@ -24,7 +24,8 @@ def proposals(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     settings = settings or Settings(sandbox="process", effort="fast")
-    with workshop_at(folder, settings, import_roots=(folder.resolve(),)) as workshop:
+    limited = "timeout" in str(files.get("pytest.ini"))
+    with workshop_at(folder, settings, import_roots=(folder.resolve(),), project_timeout=limited) as workshop:
         first = run_tests(workshop, workshop.pristine, None)
         project = workshop.project
         object.__setattr__(project, "outcomes", first.outcomes)
@@ -49,9 +50,9 @@ def proposals(
     return found
 
 
-def patch(folder: Path, files: Mapping[str, str | bytes], settings: Settings | None = None) -> Patch:
+def patch(folder: Path, files: Mapping[str, str | bytes], settings: Settings | None = None, only: str = "") -> Patch:
     """The engine's first proposal, which has to be a patch."""
-    (first,) = proposals(folder, files, settings=settings)
+    (first,) = proposals(folder, files, settings=settings, only=only)
     assert isinstance(first, Patch), first
     return first
 

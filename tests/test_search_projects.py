@@ -251,3 +251,20 @@ def test_confidence_is_lower_where_time_ended_the_search(tmp_path: Path, seconds
     found = patch(tmp_path, files, Settings(sandbox="process", effort="fast", time_limit=seconds))
     assert "max(values) - min(values)" in after(found)
     assert found.confidence == confidence
+
+
+LOOPS = {
+    "alone": {},
+    "beside a collection": {"m.py": f"KNOWN = {{7: 1}}\n\n\n{PROJECTS['an endless loop']['m.py']}"},
+    "beside a passing test": {"test_ok.py": "from m import digits\n\n\ndef test_ok():\n    assert digits(-7) == 0\n"},
+    "beside another test that never ends": {
+        "test_more.py": "from m import digits\n\n\ndef test_more():\n    assert digits(0) == 0\n"
+    },
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_never_ends_is_waited_for_no_longer_than_needed(tmp_path: Path, name: str) -> None:
+    found = patch(tmp_path, {**PROJECTS["an endless loop"], **LOOPS[name]}, only="test_it")
+    assert "n > 0" in after(found)
+    assert found.cpu_seconds < 12  # each run that waited for the end of the loop would cost six more

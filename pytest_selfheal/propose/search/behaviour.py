@@ -95,7 +95,7 @@ def _observe(
     for test in (*harness.failing, *harness.passing):
         with observe.recording(files, edited) as calls:
             try:
-                timer.start(max(0.2, 4 * test.cpu))
+                timer.start(test.patience(4, 0.2))
                 try:
                     test.run()
                 finally:

@@ -64,19 +64,21 @@ class Doubts:
             after = self._asked(plausible, source, changed.after)
             outcomes = set().union(*after)
             known = len(outcomes) == 2 * changed.count
-            if known and changed.before is not None and not _is_new(plausible.candidate, source):
-                before = self._asked(plausible, source, changed.before)
-                passing = len(self._harness.failing)
-                known = before[passing:] == after[passing:]
+            passing = len(self._harness.passing)
+            if known and passing and changed.before is not None and not _is_new(plausible.candidate, source):
+                before = self._asked(plausible, source, changed.before, failing=False)
+                known = before == after[:passing]
             self._decided[plausible.candidate] = known
         return known
 
-    def _asked(self, plausible: Plausible, source: Source, probe: Candidate) -> list[set[Outcome]]:
+    def _asked(
+        self, plausible: Plausible, source: Source, probe: Candidate, failing: bool = True
+    ) -> list[set[Outcome]]:
         try:
             codes = source.compile(probe)
         except (SyntaxError, ValueError, KeyError, RecursionError, OverflowError, MemoryError):
             return []
-        return self._harness.asked(plausible.live, codes)
+        return self._harness.asked(plausible.live, codes, failing)
 
 
 def _is_new(candidate: Candidate, source: Source) -> bool:

@@ -292,11 +292,11 @@ class Engine:
             self.close,
             lambda: self.budget.over,
         )
-        endless = all(test.signature == "CpuTimeout" for test in harness.failing)
+        endless = all(test.is_endless for test in harness.failing)
         first = SHORT_TRY_ENDLESS if endless else SHORT_TRY
         screener.cpu_limit = min(first + 6 * harness.cpu, 2 * self.orders.test_timeout)
         screener.wall_limit = 1.0 + 4 * harness.wall + 8 * screener.cpu_limit
-        screener.may_ask = not any(test.signature == "CpuTimeout" for test in harness.failing)
+        screener.may_ask = not any(test.is_endless for test in harness.failing)
         screener.sturdy = all(test.way == "direct" for test in harness.failing)
         return screener
 

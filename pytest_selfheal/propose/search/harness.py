@@ -46,6 +46,15 @@ class Test:
     soft: bool = False
     trace: Trace = field(default_factory=Trace)
 
+    @property
+    def is_endless(self) -> bool:
+        """It ran into its limit, so that :attr:`cpu` is that limit and says nothing about the test."""
+        return self.signature == "CpuTimeout"
+
+    def patience(self, times: float, least: float) -> float:
+        """CPU seconds for another run, which may take so many times as long as the first one."""
+        return max(least, self.cpu if self.is_endless else times * self.cpu)
+
     def use(self, way: str) -> None:
         self.way = way
         self.run = dict(self.ways)[way]
@@ -212,11 +221,11 @@ class Harness:
     @property
     def cpu(self) -> float:
         """CPU seconds of all failing tests, unpatched."""
-        return sum(test.cpu for test in self.failing if test.signature != "CpuTimeout")
+        return sum(test.cpu for test in self.failing if not test.is_endless)
 
     @property
     def wall(self) -> float:
-        return sum(test.wall for test in self.failing if test.signature != "CpuTimeout")
+        return sum(test.wall for test in self.failing if not test.is_endless)
 
     def confirm(
         self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], limit: float
@@ -248,7 +257,7 @@ class Harness:
             if codes and not passed:
                 return False, ()
         return passed, tuple(
-            test.item.nodeid for test in self.passing if _measure(timer, test.run, max(0.2, 10 * test.cpu))[0]
+            test.item.nodeid for test in self.passing if _measure(timer, test.run, test.patience(10, 0.2))[0]
         )
 
     def repairs(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> float:
@@ -265,25 +274,30 @@ class Harness:
         timer = Timer()
         if not swap(live, codes):
             return 0
-        return sum(not _measure(timer, test.run, max(0.2, 10 * test.cpu))[0] for test in self.others)
+        return sum(not _measure(timer, test.run, test.patience(10, 0.2))[0] for test in self.others)
 
-    def asked(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> list[set[Outcome]]:
-        """What came out of the decisions that ``codes`` has probes at (see :mod:`decided`), by test, failing ones first.
+    def asked(
+        self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], failing: bool = True
+    ) -> list[set[Outcome]]:
+        """What came out of the decisions that ``codes`` has probes at (see :mod:`decided`), by test: passing, then failing ones.
 
-        Empty when it cannot be seen.
+        Without ``failing``, of those that pass. Empty when it cannot be seen.
         """
-        patience = 5.0 + 40 * sum(test.wall for test in (*self.failing, *self.passing))
-        return fork.call(lambda: self._asked(live, codes), patience, self._usage, self._close) or []
+        tests = (*self.passing, *(self.failing if failing else ()))
+        patience = 5.0 + 40 * sum(test.wall for test in tests)
+        return fork.call(lambda: self._asked(live, codes, tests), patience, self._usage, self._close) or []
 
-    def _asked(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> list[set[Outcome]]:
+    def _asked(
+        self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], tests: Sequence[Test]
+    ) -> list[set[Outcome]]:
         self._enter()
         if not swap(live, codes):
             return []
         asked = Asked()
         setattr(builtins, decided.NAME, asked)
         timer, found = Timer(), []
-        for test in (*self.failing, *self.passing):
-            _measure(timer, test.run, max(0.5, 20 * test.cpu))
+        for test in tests:
+            _measure(timer, test.run, test.patience(20, 0.5))
             found.append(asked.taken())
         return found
 
@@ -297,7 +311,7 @@ class Harness:
         timer = Timer()
         with observe.membership(names_of) as found:
             for test in self.failing:
-                _measure(timer, test.run, max(0.5, 20 * test.cpu))
+                _measure(timer, test.run, test.patience(20, 0.5))
         return found
 
     def _enter(self) -> None:
