@@ -48,6 +48,11 @@ PROJECTS: dict[str, dict[str, str | bytes]] = {
         "m.py": "def digits(n):\n    count = 0\n    while n >= 0:\n        n //= 10\n        count += 1\n    return count\n",
         "test_m.py": "from m import digits\n\n\ndef test_it():\n    assert digits(7) == 1\n    assert digits(123) == 3\n",
     },
+    "a wait for what never comes": {
+        "pytest.ini": "[pytest]\ntimeout = 1\n",
+        "m.py": "import queue\nimport threading\n\n\ndef squares(numbers):\n    todo, done = queue.Queue(), queue.Queue()\n\n    def work():\n        for _ in range(len(numbers) - 1):\n            done.put(todo.get() ** 2)\n\n    threading.Thread(target=work, daemon=True).start()\n    for number in numbers:\n        todo.put(number)\n    return [done.get() for _ in numbers]\n",
+        "test_m.py": "from m import squares\n\n\ndef test_it():\n    assert squares([3, 2]) == [9, 4]\n    assert squares([1]) == [1]\n",
+    },
     "a default, which only a fresh import carries": {
         "m.py": "LIMIT = 3\n\n\ndef first(items, count=2, *, limit=LIMIT):\n    return items[:count]\n",
         "test_m.py": "import inspect\nfrom m import first\n\n\ndef test_it():\n    assert inspect.signature(first).parameters['count'].default == 3\n    assert first([1, 2, 3, 4]) == [1, 2, 3]\n",

@@ -11,6 +11,7 @@ import copy
 import functools
 import io
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ MAX_OBSERVED = 60
 MAX_MUTANTS = 140
 CALL_SECONDS = 0.05
 """CPU seconds that one call may take."""
+WAITING = 8.0
+"""So many times these in wall seconds, where the failing tests wait for what never comes."""
 PRINTED = 500
 """Characters of what a call prints that are compared."""
 SHOWN = 60
@@ -95,7 +98,7 @@ def _observe(
     for test in (*harness.failing, *harness.passing):
         with observe.recording(files, edited) as calls:
             try:
-                timer.start(test.patience(4, 0.2))
+                timer.start(test.patience(4, 0.2), test.wall_limit)
                 try:
                     test.run()
                 finally:
@@ -111,10 +114,11 @@ def _observe(
     calls = [*usable, *made]
     found = Comparison([shown(functions[c.key][0], c) for c in calls], len(usable))
     usage, deadline = Usage(), time.process_time()
+    wall = WAITING * CALL_SECONDS if any(test.waits for test in harness.failing) else math.inf
     for version in ((({}, {})), *versions):
         if found.versions and usage.seconds + time.process_time() - deadline > seconds:
             break
-        answer = functools.partial(_behave, version, functions, calls, examples)
+        answer = functools.partial(_behave, version, functions, calls, examples, wall)
         answered = fork.call(answer, 2.0 + 10 * seconds, usage, close)
         found.versions.append(answered or Behaviour())
     return found
@@ -139,6 +143,7 @@ def _behave(
     functions: Mapping[tuple[str, int], list[FunctionType]],
     calls: Sequence[Call],
     examples: Sequence[Example],
+    wall: float,
 ) -> Behaviour:
     timer = Timer()
     if version[1] and not swap(*version):
@@ -149,13 +154,13 @@ def _behave(
         if late >= 4:
             answers.append(UNKNOWN)
             continue
-        answer = answer_of(timer, functions[call.key][0], call)
+        answer = answer_of(timer, functions[call.key][0], call, wall)
         late += answer == "too slow"
         answers.append(answer)
     held = 0
     for example in examples:
         try:
-            timer.start(4 * CALL_SECONDS)
+            timer.start(4 * CALL_SECONDS, 4 * wall)
             try:
                 held += passes(example)
             finally:
@@ -165,7 +170,7 @@ def _behave(
     return Behaviour(answers, held)
 
 
-def answer_of(timer: Timer, function: FunctionType, call: Call) -> str:
+def answer_of(timer: Timer, function: FunctionType, call: Call, wall: float = math.inf) -> str:
     try:
         arguments = copy.deepcopy(call.arguments)
     except Exception:
@@ -185,7 +190,7 @@ def answer_of(timer: Timer, function: FunctionType, call: Call) -> str:
             named[name] = arguments[name]
     output = io.StringIO()
     try:
-        timer.start(CALL_SECONDS)
+        timer.start(CALL_SECONDS, wall)
         try:
             with contextlib.redirect_stdout(output):
                 result = function(*positional, **named)

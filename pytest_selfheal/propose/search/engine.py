@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
+import math
 import os
 import sys
 import time
@@ -57,8 +58,10 @@ MOST_HOLDING = 3
 FEW_SUSPECTS = 12
 """So many functions may run in the failing tests before coverage alone locates nothing with high confidence."""
 WAIT_TICK = 0.02
-ENDLESS = 0.3
-"""CPU seconds to watch a test that ran into its time limit."""
+ENDLESS, ENDLESS_WALL = 0.3, 0.6
+"""CPU and wall seconds to watch a test that ran into its time limit."""
+SHORT_WAIT = 0.25
+"""Wall seconds for a candidate where such a test does not compute but waits."""
 SHORT_TRY, SHORT_TRY_ENDLESS = 0.02, 0.003
 """CPU seconds for a candidate beside six times what the tests take; of an endless test nobody knows what it will take."""
 SEVERAL = 5
@@ -112,7 +115,11 @@ class Engine:
         live = LiveFunctions([*self._imported(), *texts])
         gc.collect()
         gc.freeze()  # less to copy in the forks
-        harness = Harness(failing, passing, self.files.has, live, texts, self.usage, self.close, self.scratch, others)
+        stuck = [item.nodeid for item, _ in (*failing, *others) if self._timed_out(item)]
+        walls = dict.fromkeys(stuck, ENDLESS_WALL)
+        harness = Harness(
+            failing, passing, self.files.has, live, texts, self.usage, self.close, self.scratch, others, walls
+        )
         if failing:
             harness.calibrate()
             if not harness.failing:
@@ -164,10 +171,13 @@ class Engine:
     def _limit(self, item: pytest.Item) -> float:
         """CPU seconds for one unpatched run."""
         seen = self.orders.durations.get(item.nodeid, 0.0)
-        timed_out = self.diagnosis.kind == "timeout" and item.nodeid in self.diagnosis.nodeids
-        if timed_out or seen >= 0.5 * self.orders.test_timeout:
-            return ENDLESS  # it ran into the limit: no run of it says how long it would take
+        if self._timed_out(item):
+            return ENDLESS  # no run of it says how long it would take
         return min(max(1.0, 4 * seen), self.orders.test_timeout)
+
+    def _timed_out(self, item: pytest.Item) -> bool:
+        told = self.diagnosis.kind == "timeout" and item.nodeid in self.diagnosis.nodeids
+        return told or self.orders.durations.get(item.nodeid, 0.0) >= 0.5 * self.orders.test_timeout
 
     # ------------------------------------------------------------------ code
 
@@ -297,7 +307,10 @@ class Engine:
         screener.cpu_limit = min(first + 6 * harness.cpu, 2 * self.orders.test_timeout)
         screener.wall_limit = 1.0 + 4 * harness.wall + 8 * screener.cpu_limit
         screener.may_ask = not any(test.is_endless for test in harness.failing)
-        screener.sturdy = all(test.way == "direct" for test in harness.failing)
+        waits = any(test.waits for test in harness.failing)
+        screener.waiting = SHORT_WAIT if waits else math.inf
+        # Who was waiting may hold a lock, or have others wait for him.
+        screener.sturdy = not waits and all(test.way == "direct" for test in harness.failing)
         return screener
 
     def _candidates(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import resource
@@ -26,37 +27,42 @@ FINE = 0.015
 
 
 class CpuTimeout(BaseException):
-    """The code under test used up its CPU time. Not an :class:`Exception`, so that ``except Exception`` lets it pass."""
+    """The code under test used up its time. Not an :class:`Exception`, so that ``except Exception`` lets it pass."""
 
 
 class Timer:
-    """Raises :class:`CpuTimeout` in the running code after so many CPU seconds, and again until it ends."""
+    """Raises :class:`CpuTimeout` in the running code after so many CPU (or wall) seconds, and again until it ends."""
 
     def __init__(self) -> None:
         self._armed = False
-        self._until = 0.0
-        self._kind = signal.ITIMER_PROF
+        self._until = self._latest = 0.0
+        self._kinds: tuple[int, ...] = ()
         signal.signal(signal.SIGPROF, self._fire)
 
-    def start(self, seconds: float) -> None:
+    def start(self, seconds: float, wall: float = math.inf) -> None:
         self._armed = True
+        self._until, self._latest = time.process_time() + seconds, time.monotonic() + wall
+        # The repetitions are for code that swallows the first one.
         if seconds >= FINE:
-            # The repetition is for code that swallows the first one.
-            self._kind = signal.ITIMER_PROF
+            self._kinds = (signal.ITIMER_PROF,)
             signal.setitimer(signal.ITIMER_PROF, seconds, max(seconds / 4, 0.02))
-            return
-        # The kernel counts ITIMER_PROF in ticks of up to 10 ms. Below that, look at the clock now and then.
-        self._kind = signal.ITIMER_REAL
-        self._until = time.process_time() + seconds
-        signal.signal(signal.SIGALRM, self._look)
-        signal.setitimer(signal.ITIMER_REAL, seconds, seconds / 2)
+            tick = wall
+        else:
+            # The kernel counts ITIMER_PROF in ticks of up to 10 ms. Below that, look at the clock now and then.
+            self._kinds = ()
+            tick = seconds
+        if tick < math.inf:
+            self._kinds = (*self._kinds, signal.ITIMER_REAL)
+            signal.signal(signal.SIGALRM, self._look)
+            signal.setitimer(signal.ITIMER_REAL, tick, tick / 2)
 
     def stop(self) -> None:
         self._armed = False
-        signal.setitimer(self._kind, 0)
+        for kind in self._kinds:
+            signal.setitimer(kind, 0)
 
     def _look(self, signum: int, frame: FrameType | None) -> None:
-        if self._armed and time.process_time() >= self._until:
+        if self._armed and (time.process_time() >= self._until or time.monotonic() >= self._latest):
             raise CpuTimeout
 
     def _fire(self, signum: int, frame: FrameType | None) -> None:

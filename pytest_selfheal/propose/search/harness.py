@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,9 @@ from pytest_selfheal.propose.search.swap import LiveFunctions, swap
 THOROUGH_SECONDS = 0.004
 """Up to so many CPU seconds, all failing tests run for each candidate, even when the first one fails: better guidance."""
 
+WAITING_SHARE = 0.5
+"""Of the CPU seconds that a test may take: one that ended with less of them was waiting."""
+
 
 @dataclass
 class Test:
@@ -35,6 +39,8 @@ class Test:
     item: pytest.Item
     limit: float
     """CPU seconds for the unpatched run."""
+    wall_limit: float = math.inf
+    """Wall seconds for any run, where the unpatched one need not end."""
     ways: list[tuple[str, items.Run]] = field(default_factory=list)
     way: str = "full"
     run: items.Run = lambda: None
@@ -50,6 +56,11 @@ class Test:
     def is_endless(self) -> bool:
         """It ran into its limit, so that :attr:`cpu` is that limit and says nothing about the test."""
         return self.signature == "CpuTimeout"
+
+    @property
+    def waits(self) -> bool:
+        """It is endless without computing: it sleeps, or waits for what never comes."""
+        return self.is_endless and self.cpu < WAITING_SHARE * self.limit
 
     def patience(self, times: float, least: float) -> float:
         """CPU seconds for another run, which may take so many times as long as the first one."""
@@ -79,14 +90,18 @@ class Harness:
         close: tuple[int, ...],
         scratch: Path,
         others: Sequence[tuple[pytest.Item, float]] = (),
+        walls: Mapping[str, float] | None = None,
     ) -> None:
         """Items come with the CPU seconds that one run may take; ``test_texts`` are the test files' sources by path.
 
-        ``others`` fail as well, by what may be the same cause.
+        ``others`` fail as well, by what may be the same cause. ``walls``: wall seconds for a run of those tests (by nodeid)
+        that may wait for ever.
         """
-        self.failing = [Test(item, limit) for item, limit in failing]
-        self.passing = [Test(item, limit) for item, limit in passing]
-        self.others = [Test(item, limit) for item, limit in others]
+
+        def tests(items: Sequence[tuple[pytest.Item, float]]) -> list[Test]:
+            return [Test(item, limit, (walls or {}).get(item.nodeid, math.inf)) for item, limit in items]
+
+        self.failing, self.passing, self.others = tests(failing), tests(passing), tests(others)
         self._files = files
         self._usage = usage
         self._close = close
@@ -137,7 +152,7 @@ class Harness:
         timer, found = Timer(), []
         for test in tests:
             with observe.tracing(self._files) as trace:
-                measure = _measure(timer, dict(test.ways)["full"], 2 * test.limit)
+                measure = _measure(timer, dict(test.ways)["full"], 2 * test.limit, test.wall_limit)
             found.append((measure, trace))
         return found
 
@@ -148,7 +163,7 @@ class Harness:
         chosen: list[tuple[str, _Measure] | None] = []
         for test in tests:
             for way, run in test.ways:
-                measure = _measure(timer, run, test.limit) if way != "full" else ("", 0.0, 0.0)
+                measure = _measure(timer, run, test.limit, test.wall_limit) if way != "full" else ("", 0.0, 0.0)
                 if way == "full" or not known or measure[0] == test.signature:
                     chosen.append((way, measure) if way != "full" else None)
                     break
@@ -160,12 +175,12 @@ class Harness:
             elif not pick[1][0]:  # it passes: there is nothing to come nearer to
                 found.append((*pick, (True, 1, 1.0)))
             else:
-                found.append((*pick, self._softly(timer, dict(test.ways)[pick[0]], test.limit)))
+                found.append((*pick, self._softly(timer, dict(test.ways)[pick[0]], test)))
         return found
 
-    def _softly(self, timer: Timer, run: items.Run, limit: float) -> _Softly:
+    def _softly(self, timer: Timer, run: items.Run, test: Test) -> _Softly:
         self._score.reset()
-        escaped = _measure(timer, run, limit)[0]
+        escaped = _measure(timer, run, test.limit, test.wall_limit)[0]
         passed = not escaped and not self._score.misses
         units = max(1, self._score.passed + self._score.misses)
         return passed, units, self._score.value(units)
@@ -257,7 +272,9 @@ class Harness:
             if codes and not passed:
                 return False, ()
         return passed, tuple(
-            test.item.nodeid for test in self.passing if _measure(timer, test.run, test.patience(10, 0.2))[0]
+            test.item.nodeid
+            for test in self.passing
+            if _measure(timer, test.run, test.patience(10, 0.2), test.wall_limit)[0]
         )
 
     def repairs(self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType]) -> float:
@@ -274,7 +291,7 @@ class Harness:
         timer = Timer()
         if not swap(live, codes):
             return 0
-        return sum(not _measure(timer, test.run, test.patience(10, 0.2))[0] for test in self.others)
+        return sum(not _measure(timer, test.run, test.patience(10, 0.2), test.wall_limit)[0] for test in self.others)
 
     def asked(
         self, live: Mapping[str, list[FunctionType]], codes: Mapping[str, CodeType], failing: bool = True
@@ -297,7 +314,7 @@ class Harness:
         setattr(builtins, decided.NAME, asked)
         timer, found = Timer(), []
         for test in tests:
-            _measure(timer, test.run, test.patience(20, 0.5))
+            _measure(timer, test.run, test.patience(20, 0.5), test.wall_limit)
             found.append(asked.taken())
         return found
 
@@ -311,7 +328,7 @@ class Harness:
         timer = Timer()
         with observe.membership(names_of) as found:
             for test in self.failing:
-                _measure(timer, test.run, test.patience(20, 0.5))
+                _measure(timer, test.run, test.patience(20, 0.5), test.wall_limit)
         return found
 
     def _enter(self) -> None:
@@ -321,8 +338,10 @@ class Harness:
         for test in (*self.failing, *self.passing)[:1]:
             # Subtests are reported while their test runs; here nobody listens, and the channel is closed.
             plugins = test.item.config.pluginmanager
-            if plugins.has_plugin("selfheal-judge"):
-                plugins.unregister(name="selfheal-judge")
+            # The limits in here are shorter than those of pytest-timeout, which uses the same clock.
+            for name in ("selfheal-judge", "timeout"):
+                if plugins.has_plugin(name):
+                    plugins.unregister(name=name)
         util._reprcompare = None
         util._assertion_pass = None
         util.assertrepr_compare = lambda *args, **kwargs: None  # type: ignore[assignment]
@@ -340,12 +359,12 @@ class Harness:
             swap(live, codes)
 
 
-def _measure(timer: Timer, run: items.Run, limit: float) -> _Measure:
-    """How a run ended (see :func:`items.signature`), its CPU and its wall seconds."""
+def _measure(timer: Timer, run: items.Run, limit: float, latest: float = math.inf) -> _Measure:
+    """How a run ended (see :func:`items.signature`), its CPU and its wall seconds, with limits on either."""
     error: BaseException | None = None
     cpu, wall = time.process_time(), time.monotonic()
     try:
-        timer.start(limit)
+        timer.start(limit, latest)
         try:
             run()
         finally:

@@ -7,6 +7,7 @@ costs one candidate, and the next child goes on behind it. What passes here is *
 from __future__ import annotations
 
 import contextlib
+import math
 import mmap
 import os
 import select
@@ -79,6 +80,8 @@ class Screener:
         """Whether that may be tried out; an endless test would never end."""
         self.cpu_limit = 0.1
         """CPU seconds for one candidate."""
+        self.waiting = math.inf
+        """Wall seconds for one candidate, where the tests wait for what never comes."""
         self.wall_limit = 2.0
         """Seconds without progress after which a child is killed."""
         self.sturdy = False
@@ -151,7 +154,7 @@ class Screener:
             try:
                 self._between()
                 if swap(task.live, task.codes):
-                    timer.start(self.cpu_limit)
+                    timer.start(self.cpu_limit, self.waiting)
                     try:
                         passed, fitness = self._evaluate()
                     finally:

@@ -480,17 +480,19 @@ class Search:
         self._found.append(plausible)
 
     def _retry(self) -> None:
-        """Candidates that ran out of CPU time, once more with ten times as much."""
+        """Candidates that ran out of time, once more with ten times as much."""
         before = self.budget.spent
         batch, self._late = self._late[:4], self._late[4:]
         for task in batch:
             task.retried = True
-        limit, wall = self._screener.cpu_limit, self._screener.wall_limit
-        self._screener.cpu_limit, self._screener.wall_limit = 10 * limit, max(wall, 20 * limit)
+        screener = self._screener
+        limit, waiting, wall = before_it = screener.cpu_limit, screener.waiting, screener.wall_limit
+        screener.cpu_limit, screener.waiting = 10 * limit, 10 * waiting
+        screener.wall_limit = max(wall, 20 * limit, 20 * waiting if waiting < math.inf else 0.0)
         try:
-            self._screener.screen(batch)
+            screener.screen(batch)
         finally:
-            self._screener.cpu_limit, self._screener.wall_limit = limit, wall
+            screener.cpu_limit, screener.waiting, screener.wall_limit = before_it
         for task in batch:
             self._take(task)
         self._late_spent += self.budget.spent - before
