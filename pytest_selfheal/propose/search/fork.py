@@ -40,17 +40,19 @@ class Timer:
         signal.signal(signal.SIGPROF, self._fire)
 
     def start(self, seconds: float, wall: float = math.inf) -> None:
+        """No clock is read where that is not needed: somebody may watch who reads clocks."""
         self._armed = True
-        self._until, self._latest = time.process_time() + seconds, time.monotonic() + wall
+        self._until = self._latest = math.inf
+        self._kinds, tick = (), wall
         # The repetitions are for code that swallows the first one.
         if seconds >= FINE:
             self._kinds = (signal.ITIMER_PROF,)
             signal.setitimer(signal.ITIMER_PROF, seconds, max(seconds / 4, 0.02))
-            tick = wall
         else:
             # The kernel counts ITIMER_PROF in ticks of up to 10 ms. Below that, look at the clock now and then.
-            self._kinds = ()
-            tick = seconds
+            self._until, tick = time.process_time() + seconds, seconds
+        if wall < math.inf:
+            self._latest = time.monotonic() + wall
         if tick < math.inf:
             self._kinds = (*self._kinds, signal.ITIMER_REAL)
             signal.signal(signal.SIGALRM, self._look)
