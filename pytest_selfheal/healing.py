@@ -377,17 +377,18 @@ class Healer:
     def _look_again(self, diagnoses: Sequence[Diagnosis]) -> None:
         """What was found for these does not hold. So they are seen as often as any before somebody searches."""
         assert self._sightings is not None
-        gone = self._sightings.look_at_spared(nodeid for diagnosis in diagnoses for nodeid in diagnosis.nodeids)
-        flickering = {(first.nodeid, first.signature) for first, _ in gone}
+        flickering, gone = self._sightings.look_at_spared(
+            nodeid for diagnosis in diagnoses for nodeid in diagnosis.nodeids
+        )
         for diagnosis in diagnoses:
-            left = [each for each in diagnosis.failures if (each.nodeid, each.signature) not in flickering]
+            left = [each for each in diagnosis.failures if each.key not in flickering]
             if len(left) < len(diagnosis.failures):
                 del self._open[diagnosis.id]
                 self.diagnoses.remove(diagnosis)
                 again = self._diagnose(left, self.workshop)
                 self.diagnoses += again
                 self._open.update((each.id, each) for each in again)
-        for _, each in gone:
+        for each in gone:
             self._not_reproduced(each)
 
     def _heal_side_by_side(

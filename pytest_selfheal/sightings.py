@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pytest_selfheal.judge.reproduce import Confirmation, Reproduced, Reproduction
+from pytest_selfheal.judge.reproduce import Confirmation, Reproduced, Reproduction, flickering
 from pytest_selfheal.judge.workspace import Workshop
 from pytest_selfheal.types import Failure
 
@@ -38,17 +38,16 @@ class Sightings:
         """
         if self._confirmation is None:
             return True
-        flickering = {(failure.nodeid, failure.signature) for failure in self._confirmation.flickering()}
-        return flickering.isdisjoint((failure.nodeid, failure.signature) for failure in failures)
+        return self._confirmation.flickering().isdisjoint(failure.key for failure in failures)
 
     def result(self) -> tuple[Reproduced, ...]:
         """What became of each failure that was not spared."""
         return self._confirmation.result() if self._confirmation is not None else ()
 
-    def look_at_spared(self, nodeids: Iterable[str]) -> list[tuple[Failure, Reproduced]]:
-        """Look at these tests as often as at any after all; what did not come again each time, also as first shown."""
+    def look_at_spared(self, nodeids: Iterable[str]) -> tuple[frozenset[tuple[str, str]], list[Reproduced]]:
+        """Look at these tests as often as at any after all; what did not come again each time, by key and in words."""
         spared = self._spared.split(nodeids)
         before = spared.so_far()
         spared.look(self._workshop.settings.repeats - 1)
-        pairs = zip(before, spared.sum_up(), strict=True)
-        return [(first.failure, now) for first, now in pairs if now.reason is not None]
+        now = spared.sum_up()
+        return flickering(before, now), [each for each in now if each.reason is not None]

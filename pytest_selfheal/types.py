@@ -148,6 +148,11 @@ class Failure:
         ]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The test and the :attr:`signature`: a test may have several failures."""
+        return self.nodeid, self.signature
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data that survives xdist's serialiser and JSON."""
         return asdict(self)

@@ -18,7 +18,7 @@ from project_helpers import workshop_at
 from pytest_selfheal import rounds, sightings
 from pytest_selfheal.ahead import Ahead
 from pytest_selfheal.judge import verify as judging
-from pytest_selfheal.judge.reproduce import Confirmation
+from pytest_selfheal.judge.reproduce import Confirmation, Reproduced, flickering
 from pytest_selfheal.judge.run import run_tests
 from pytest_selfheal.judge.sandbox import BwrapSandbox, ProcessSandbox, find_bwrap
 from pytest_selfheal.models import Models
@@ -265,6 +265,17 @@ def test_a_confirmation_that_stumbles_says_so(monkeypatch: pytest.MonkeyPatch) -
     confirmation = Confirmation(Full(), 2, Shop())  # type: ignore[arg-type]
     with pytest.raises(OSError, match="No space left"):
         confirmation.flickering()
+
+
+def test_what_was_taken_for_two_failures_is_there_when_one_of_them_came_again() -> None:
+    one = Failure("test_m.py::test_it", "call", (Raised("AssertionError", "one"),))
+    two = replace(one, chain=(Raised("AssertionError", "two"),))
+    there, as_two = Reproduced(one, None), Reproduced(two, None)
+    gone = Reproduced(one, "flaky", "")
+    assert flickering([there, as_two], [there, gone]) == {two.key}
+    assert flickering([there, there], [there, gone]) == frozenset()
+    assert flickering([there, there], [gone, gone]) == {one.key}
+    assert flickering([gone, there], [gone, there]) == frozenset()
 
 
 def test_what_vanishes_while_it_is_copied_is_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

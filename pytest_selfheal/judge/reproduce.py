@@ -159,10 +159,18 @@ class Confirmation:
             raise self._error
         return self._all
 
-    def flickering(self) -> list[Failure]:
-        """Failures as the first sighting has shown them, that did not come again each time, once the others were made."""
-        pairs = zip(self._first, self.result(), strict=True)
-        return [first.failure for first, now in pairs if first.reason is None and now.reason is not None]
+    def flickering(self) -> frozenset[tuple[str, str]]:
+        """See :func:`flickering`, once the other sightings have been made."""
+        return flickering(self._first, self.result())
+
+
+def flickering(first: Sequence[Reproduced], now: Sequence[Reproduced]) -> frozenset[tuple[str, str]]:
+    """:attr:`.Failure.key` of what was there at ``first``, as it was shown there, and did not come again each time.
+
+    Both are of the same failures in the same order. What was taken for two of them, of which one came again, is there.
+    """
+    pairs = [(was.failure.key, became.reason) for was, became in zip(first, now, strict=True) if was.reason is None]
+    return frozenset(key for key, reason in pairs if reason) - {key for key, reason in pairs if not reason}
 
 
 def _trouble(run: ChildRun) -> tuple[StopReason, str] | None:
